@@ -43,9 +43,13 @@ MEANING: dict[ExitCode, str] = {
 
 
 class CtxkitError(Exception):
-    """Base of every expected failure. `code` is the exit status, `hint` one line of advice or ""."""
+    """Base of every expected failure. `code` is the exit status, `hint` one line of advice or "".
+
+    `listed`: the lines of the message behind the first are a list.
+    """
 
     code: ExitCode = ExitCode.BUG
+    listed = False
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -155,6 +159,14 @@ class ManyConversations(CtxkitError):
     """A file with many conversations and none chosen."""
 
     code = ExitCode.USAGE
+    listed = True
+
+
+class AmbiguousSession(CtxkitError):
+    """A name that fits several sessions."""
+
+    code = ExitCode.USAGE
+    listed = True
 
 
 # 65: input refused
@@ -245,6 +257,13 @@ class NoSuchLog(CtxkitError):
     code = ExitCode.NO_LOG
 
 
+class NoSuchSession(CtxkitError):
+    """A name that begins with @ and fits no session."""
+
+    code = ExitCode.NO_LOG
+    listed = True
+
+
 class ModelFailed(CtxkitError):
     """A model that was asked gave no answer that can be used.
 
@@ -284,6 +303,13 @@ class CoolingDown(CtxkitError):
     """A compact was made a moment ago, by this process or by another."""
 
     code = ExitCode.TRY_AGAIN
+
+
+class TwoSessions(CtxkitError):
+    """A script names the newest session, and another one was written at about the same time."""
+
+    code = ExitCode.TRY_AGAIN
+    listed = True
 
 
 class UpdatedElsewhere(CtxkitError):

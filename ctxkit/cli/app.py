@@ -22,9 +22,7 @@ def run(words: Sequence[str]) -> int:
     """Run one command line; the exit status. Every expected failure is rendered here and nowhere else."""
     from ctxkit.cli.terminal import streams
 
-    args = list(words)  # the parser takes them off one by one
-    paged = args[:1] != ["--no-pager"]
-    args = args if paged else args[1:]
+    args, paged = settled(words)
     streams.Streams.begin(args, paged=paged)
     path = os.environ.get("CTXKIT_LOG")
     if path and path != os.devnull and args and args[0] in COMMANDS:
@@ -32,6 +30,36 @@ def run(words: Sequence[str]) -> int:
 
         return metered(args[0], path, lambda: _run(args))
     return _run(args)
+
+
+MOVED = {"-q": "--quiet", "--quiet": "--quiet", "-n": "--dry-run", "--dry-run": "--dry-run", "--json": "--json"}
+"""Options that may stand before the command, too -> as they stand behind it."""
+
+
+def settled(words: Sequence[str]) -> tuple[list[str], bool]:
+    """A call with its command first and the options that stood before it behind it; whether a pager may be used.
+
+    A file, or `@…`, in the command's place is shown; a command of that name counts before it.
+    """
+    args, before, paged = list(words), [], True
+    while args and (args[0] in MOVED or args[0] in ("--no-pager", "-V")):
+        word = args.pop(0)
+        if word == "-V":
+            return ["--version"], paged
+        if word == "--no-pager":
+            paged = False
+        else:
+            before.append(MOVED[word])
+    if args and args[0] not in COMMANDS and _is_log(args[0]):
+        args.insert(0, "show")
+    return [*args[:1], *before, *args[1:]], paged
+
+
+def _is_log(word: str) -> bool:
+    """Whether a word in the command's place is a file, or meant to be one."""
+    if word.startswith("-") or word == COMPLETE:
+        return False
+    return word.startswith("@") or os.sep in word or word.endswith((".jsonl", ".json")) or os.path.lexists(word)
 
 
 def _run(args: list[str]) -> int:
@@ -47,6 +75,13 @@ def _run(args: list[str]) -> int:
                 return answer(args[1:])
             elif args and not args[0].startswith("-"):
                 raise unknown(args[0])
+            elif not args and streams.Streams.columns and streams.on_terminal():
+                from ctxkit.cli.first_screen import show as show_first
+
+                if show_first():
+                    streams.flush()
+                    return ExitCode.DONE
+                command, rest, name = program_parser(), ["--help"], "ctxkit"
             else:
                 command, rest, name = program_parser(), args or ["--help"], "ctxkit"
             with command.make_context(name, rest) as context:

@@ -38,6 +38,8 @@ WORDS, BODY = 1 << 20, 32 << 20
 """Bytes of a file with words, and of one with tool definitions, which may be a whole request; more are a mistake."""
 PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """What did not happen, where something that was named cannot be read."""
+ALIKE = 0.7
+"""How much the names of two files have in common, of 1, so that one may be meant by the other."""
 REPORTED = 10
 """Damaged places that are named one by one; the rest is counted."""
 
@@ -70,6 +72,8 @@ def opened(
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
         if os.path.isdir(log + SIDECAR) and not os.path.lexists(log):
             raise NoSuchLog(error.message, f"its sidecar is still there: ctxkit snapshots {log}") from error
+        if not os.path.lexists(log) and (near := near_path(log)):
+            raise NoSuchLog(error.message, f"{near}?") from error
         raise
     if wrong := [one for one in found.config.errors if one.message.partition(":")[0] in os.environ]:
         raise wrong[0]
@@ -78,6 +82,10 @@ def opened(
         if beside is not None:
             streams.say(f"{thread} has a log of its own: {beside}")
             return opened(str(beside), reading, looking, command=command, report=report, before=before)
+    if log in streams.Streams.sessions:
+        from ctxkit.cli.session_names import told
+
+        told(log, found.opening)
     found.meter = streams.Streams.meter
     found.force = reading.force_replay
     zoned(found.config, utc=reading.utc)
@@ -117,6 +125,20 @@ def _of_agent(log: Log, thread: str, agents: dict[str, Path], reading: Reading) 
         text = f"{thread} has a log of its own, and --sidecar names the sidecar of {log.opening.name}"
         raise Usage(text, f"name its log: {agents[thread]}")
     return agents[thread]
+
+
+def near_path(path: str) -> str:
+    """What is there and called almost like a path that is not; "" for nothing."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(path)
+    try:
+        names = os.listdir(folder or os.curdir)
+    except OSError:
+        return ""
+    stems = {os.path.splitext(one)[0].lower(): one for one in names if not one.endswith(SIDECAR)}
+    near = get_close_matches(os.path.splitext(name)[0].lower(), stems, 1, ALIKE)
+    return os.path.join(folder, stems[near[0]]) if near else ""
 
 
 def _is_next_argument(command: str, word: str) -> bool:

@@ -13,12 +13,36 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from ctxkit.cli.registry import COMMANDS
+from ctxkit.cli.terminal import streams
+
+
+def named_session(ctx: typer.Context, value: str | None) -> str | None:
+    """The path of the session that `@…` names; any other word as it is."""
+    if value is None or not value.startswith("@"):
+        return value
+    from ctxkit.cli.session_names import path_of
+
+    return path_of(value, writes=COMMANDS[ctx.command.name or ""].writes)
+
+
+def named_or_picked(ctx: typer.Context, param: typer.CallbackParam, value: str) -> str | None:
+    """The same; where no log is named, on a terminal, the session that is picked there."""
+    source = ctx.get_parameter_source(str(param.name))
+    if value != "-" or source is None or source.name != "DEFAULT" or not streams.on_terminal():
+        return named_session(ctx, value)
+    from ctxkit.cli.session_names import picked
+
+    return picked(ctx.command.name or "")
+
+
+LOG_HELP = "A log: a path, @ (the newest session of this project), or - for standard input."
 LogArgument = Annotated[
     str,
-    typer.Argument(
-        metavar="[LOG]", help="A log, or - for standard input (also when nothing is named).", show_default=False
-    ),
+    typer.Argument(metavar="[LOG]", help=LOG_HELP, show_default=False, callback=named_or_picked),
 ]
+UnpickedLog = Annotated[str, typer.Argument(metavar="[LOG]", help=LOG_HELP, show_default=False, callback=named_session)]
+"""The same for a command that does without one, or that takes a log of one's own."""
 
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
 
@@ -97,7 +121,7 @@ class Reading:
 class Writing:
     """How an op is written."""
 
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the op, append nothing.")] = False
+    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print the op, append nothing.")] = False
     op_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Use this op id; one that is there already is not appended again.")
     ] = None

@@ -85,7 +85,7 @@ def program_parser() -> Any:
     )
 
     @app.callback()
-    def root(version: bool = typer.Option(False, "--version", callback=_version)) -> None:
+    def root(version: bool = typer.Option(False, "-V", "--version", callback=_version)) -> None:
         """What `pages.overview` tells."""
 
     return typer.main.get_command(app)

@@ -19,6 +19,11 @@ class CommandEntry(NamedTuple):
     summary: str
 
     @property
+    def writes(self) -> bool:
+        """Whether it can write: to a log, or beside it."""
+        return self.group == "change" or self.name in ("snapshot", "checkpoint", "recover", "tool", "config", "resume")
+
+    @property
     def module(self) -> str:
         """The module that holds the command."""
         return f"ctxkit.cli.commands.{self.name}"
@@ -78,8 +83,7 @@ COMPLETE = "__complete"
 
 
 def unknown(name: str) -> Usage:
-    """The error for a name that is no command's; it names the nearest."""
-    from difflib import get_close_matches
+    """The error for a name that is no command's; it names the one that was meant, or the nearest."""
+    from ctxkit.cli.wrong_names import meant
 
-    near = get_close_matches(name, COMMANDS, 1)
-    return Usage(f"no such command: {name}", f"ctxkit {near[0]}?" if near else "ctxkit --help lists them")
+    return Usage(f"no such command: {name}", meant(name, COMMANDS) or "ctxkit --help lists them")

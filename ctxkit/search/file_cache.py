@@ -15,7 +15,7 @@ import msgspec
 from ctxkit.search.preview import SessionPreview
 from ctxkit.store.index import Index, Row, stamp
 
-GLANCE, TOKENS = "glance", "tokens"
+GLANCE, TOKENS = "told", "tokens"
 """The kinds of rows."""
 AT_ONCE = 1000
 """Rows that are held until they are put in: what is lost where a look is broken off."""
@@ -31,10 +31,11 @@ _glance = msgspec.json.Decoder(SessionPreview).decode
 
 
 class CachedTokens(msgspec.Struct, frozen=True):
-    """What the context of a log came to when it was counted last, and by which counter."""
+    """What the context of a log came to when it was counted last, and by which counter; of which limit, where known."""
 
     count: int
     counter: str
+    limit: int | None = None
 
 
 _tokens = msgspec.json.Decoder(CachedTokens).decode

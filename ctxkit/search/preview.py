@@ -8,6 +8,7 @@ exchange has no end, they are: perhaps somebody recovered. `search/sessions.py` 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 
 from ctxkit.core.derive.synthetic_messages import kind, stopped
 from ctxkit.core.derive.tail import Condition, condition, interrupted, newest_first, newest_shown
+from ctxkit.core.derive.usage import usage
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.op_fit import faults
@@ -22,6 +24,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.times import written
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.errors import ManyConversations, UnknownFormat
+from ctxkit.formats.session_folders import LAYOUTS, head
 from ctxkit.logfile.read import AUTO, Opening, content_of, identity_of, read_source
 from ctxkit.store.backwards import Backwards
 from ctxkit.store.folder import START, may_be_log
@@ -34,6 +37,8 @@ LOOKED_AT = 40
 """Messages at either end that are looked at for words."""
 TORN = "torn-tail"
 """The damage of an append that was cut off, and of one that goes on just now."""
+BRANCH = "gitBranch"
+"""The key of rows that name the branch of their time."""
 _COMMAND = "<command-"
 """How Claude Code begins what a command of its own said: a title only where nothing else is one."""
 
@@ -49,7 +54,9 @@ class SessionPreview(msgspec.Struct, frozen=True):
     """What a file says of itself. `time`: of its newest message, seconds since 1970, None where none has one.
 
     `messages`: all of them, on branches and in sidechains too; `conversations`: 1, or how many a file holds, of which
-    the first is told. `damaged`: how many places.
+    the first is told. `damaged`: how many places. `folder`, `branch`: that it was begun in, and its newest git branch,
+    "" where its program does not say. `tokens`: what the provider counted of the newest request and its reply, None
+    where nothing is recorded or ops have changed the context since.
     """
 
     format: str
@@ -60,6 +67,9 @@ class SessionPreview(msgspec.Struct, frozen=True):
     state: Condition
     damaged: int = 0
     conversations: int = 1
+    folder: str = ""
+    branch: str = ""
+    tokens: int | None = None
 
 
 def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | None = None) -> SessionPreview | None:
@@ -85,14 +95,18 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
     torn = sum(one.code == TORN for one in damage)
     ledger = build(transcript) if transcript.ops else None
     damaged = len(damage) - torn + (0 if ledger is None else _wrong_ops(opening, ledger))
+    begun = head(opening.format.name, start)
     return SessionPreview(
         format=opening.format.name,
-        title=_title(opening),
+        title=title_of(opening),
         last=_last(opening),
         time=_time(opening),
         messages=len(transcript.messages),
         state=condition(damaged, torn=torn > 0, interrupted=_interrupted(opening, ledger)),
         damaged=damaged,
+        folder=begun.folder,
+        branch=_branch(opening) or begun.branch,
+        tokens=_tokens(opening) if ledger is None else None,
     )
 
 
@@ -132,6 +146,33 @@ def _wrong_ops(opening: Opening, ledger: Ledger) -> int:
     return len(ledger.damage) + sum(1 for _ in wrong)
 
 
+def _branch(opening: Opening) -> str:
+    """The newest branch that rows name, where rows do."""
+    layout = LAYOUTS.get(opening.format.name)
+    if layout is None or (BRANCH,) not in layout.keys:
+        return ""
+    for line in Backwards(opening.laid_out).holding(f'"{BRANCH}"'.encode()):
+        with suppress(ValueError):
+            record = loads(line)
+            if isinstance(record, dict) and isinstance(found := record.get(BRANCH), str):
+                return _line(found, TITLE)
+    return ""
+
+
+def _tokens(opening: Opening) -> int | None:
+    """What the provider counted of the newest reply that it counted, and of its request."""
+    transcript = opening.transcript
+    for message in islice(newest_first(transcript), LOOKED_AT):
+        if message.role == "assistant":
+            beside = transcript.counts.get(message.n)
+            spans = [(message.offset, message.size), *message.more] if beside is None else [beside]
+            rows = [loads(opening.laid_out.read(*span)) for span in spans]
+            counted = usage([row for row in rows if isinstance(row, dict)])
+            if counted is not None:
+                return counted.request + counted.reply
+    return None
+
+
 def _many(source: Source) -> SessionPreview | None:
     """Of a file with many conversations, in figures."""
     from ctxkit.formats import containers
@@ -162,7 +203,7 @@ def _time(opening: Opening) -> float | None:
     return next((moment for message in backwards if (moment := written(message.ts)) is not None), None)
 
 
-def _title(opening: Opening) -> str:
+def title_of(opening: Opening) -> str:
     """What its program calls it, else how the first words begin that somebody typed."""
     lines = Backwards(opening.laid_out)
 

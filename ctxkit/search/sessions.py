@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -21,16 +22,25 @@ from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.file_cache import CachedFiles, CachedTokens, known_as, settled
 from ctxkit.search.preview import SessionPreview, glance
+from ctxkit.search.project_sessions import SessionFile, home_folders, project, project_sessions
 from ctxkit.store.config import load
-from ctxkit.store.folder import SIDECAR, FolderEntry, Known, walk
+from ctxkit.store.folder import SIDECAR, FolderEntry, Known, named, walk
 from ctxkit.store.index import Index
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.snapshot_files import FOLDER
 from ctxkit.store.source import open_log
 
+Order = Literal["time", "size", "tokens"]
+"""How a list is sorted."""
 Step = Callable[[int, int], None]
 """Told how many files are done, and of how many (0: nobody knows)."""
+
+
+FEW = 50
+"""Files that are asked of the index one by one."""
+PROVIDER = "provider"
+"""The counter of what a program noted itself."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -54,6 +64,12 @@ class Session(msgspec.Struct, frozen=True):
         return min(max(self.modified, EARLIEST), LATEST) if self.glance.time is None else self.glance.time
 
     @property
+    def used(self) -> CachedTokens | None:
+        """`tokens`; else what the provider counted of its newest request, where no op came since."""
+        counted = self.glance.tokens
+        return self.tokens or (None if counted is None else CachedTokens(counted, PROVIDER))
+
+    @property
     def state(self) -> Condition:
         """Of the log and its ops."""
         return self.glance.state
@@ -70,8 +86,12 @@ class Found(msgspec.Struct):
 def find_sessions(
     places: Iterable[str | os.PathLike[str]] | None = None, *, agents: bool = False,
     env: Mapping[str, str] | None = None, progress: Step | None = None, index: bool = True,
+    here: str | os.PathLike[str] | None = None,
 ) -> Found:  # fmt: skip
     """The sessions below `places` (folders or files), newest first; None: below the agents' own folders that exist.
+
+    `here`: a folder: of the agents' own sessions those alone that were begun in its project, which is the git
+    repository that it is in, else the folder itself.
 
     Files that are no logs are passed over, and so are logs without a message. `agents`: also those in which an agent's
     own agents noted what they did, beside a session that is there. `env`: the environment (default: the process's own).
@@ -82,8 +102,11 @@ def find_sessions(
     known = os.environ if env is None else env
     search = _Search(known, progress, CachedFiles(Index(user_cache(known))) if index else None)
     try:
-        for place in homes(known) if places is None else map(Path, places):
-            search.below(place)
+        if here is not None:
+            search.files(list(project_sessions(known, project(here, known), agents=agents)), agents=agents)
+        else:
+            for place in homes(known) if places is None else map(Path, places):
+                search.below(place)
     finally:
         search.end()
     found = search.found
@@ -94,9 +117,21 @@ def find_sessions(
     return found
 
 
+def find_files(
+    files: Sequence[SessionFile], *, env: Mapping[str, str], progress: Step | None = None, index: bool = True
+) -> Found:
+    """The same of some files of agents' own folders, in their order."""
+    search = _Search(env, progress, CachedFiles(Index(user_cache(env))) if index else None)
+    try:
+        search.files(files)
+    finally:
+        search.end()
+    return search.found
+
+
 def homes(env: Mapping[str, str]) -> list[Path]:
     """The folders in which agents keep their sessions, as far as they exist. Raises NothingMatched where none does."""
-    named = [home.path(env) for home in registry.HOMES.values()]
+    named = home_folders(env).values()
     found = [path for path in named if os.path.isdir(path)]
     if not found:
         text = f"no agent keeps sessions here: there is no {', '.join(map(str, named))}"
@@ -134,6 +169,27 @@ class _Search:
                     self._file(entry, entry.found, named=named)
         except OSError as error:
             raise cannot_open(place, error) from error
+
+    def files(self, files: Sequence[SessionFile], *, agents: bool = False) -> None:
+        """Some files of agents' own folders; where nothing in them says where they were begun, as their folder does."""
+        if self._remembered is not None:
+            few = len(files) <= FEW
+            for place in [Path(one.path) for one in files] if few else home_folders(self._env).values():
+                self._remembered.enter(place)
+        for done, one in enumerate(files):
+            if self._progress is not None:
+                self._progress(done, len(files))
+            paths = [Path(one.path), *(_beside(one) if agents else ())]
+            for path in paths:
+                before = len(self.found.sessions)
+                try:
+                    found = os.stat(path)
+                except OSError as error:
+                    self.found.failed.append((path, cannot_open(path, error)))
+                    continue
+                self._file(FolderEntry(path, found), found, named=False)
+                for i in range(before, len(self.found.sessions)):
+                    self.found.sessions[i] = _begun(self.found.sessions[i], one.folder)
 
     def end(self) -> None:
         """All places were looked at."""
@@ -197,6 +253,22 @@ class _Search:
         return str(load(file, folder, self._env, user_config(self._env), base=base)["format"])
 
 
+def _begun(session: Session, folder: str) -> Session:
+    """The session, begun in `folder` where it does not say itself."""
+    if session.glance.folder:
+        return session
+    return msgspec.structs.replace(session, glance=msgspec.structs.replace(session.glance, folder=folder))
+
+
+def _beside(one: SessionFile) -> list[Path]:
+    """What an agent's own agents noted beside a session."""
+    place = registry.by_name(one.format).agents
+    if place is None:
+        return []
+    folder, before, behind = place
+    return list(named(Path(one.path).with_suffix("") / folder, before, behind).values())
+
+
 def _refuse(path: Path, beside: Sidecar | None, format: str) -> None:
     """Raises UnknownFormat for what is no log; not for one that holds nothing, or many conversations."""
     with open_log(path) as source, suppress(ManyConversations):
@@ -250,17 +322,29 @@ def _session_of(one: Session) -> Path | None:
     return path.parent.parent.with_name(path.parent.parent.name + path.suffix)
 
 
+def ordered(sessions: Iterable[Session], by: Order) -> list[Session]:
+    """The newest, the largest, or the fullest first; what is not known comes last."""
+    known: dict[Order, Callable[[Session], float]] = {
+        "time": lambda one: one.time,
+        "size": lambda one: one.size,
+        "tokens": lambda one: -1 if one.used is None else one.used.count,
+    }
+    return sorted(sessions, key=lambda one: (-known[by](one), -one.time, os.fsencode(one.path)))
+
+
 def chosen(
-    sessions: Sequence[Session], *, since: float | None = None, format: str | None = None,
+    sessions: Sequence[Session], *, since: float | None = None, until: float | None = None, format: str | None = None,
     matches: Callable[[Session], bool] | None = None, limit: int | None = None,
 ) -> Iterable[Session]:  # fmt: skip
-    """Those that are not older than `since`, of that format (or provider), and that match; the first `limit`."""
+    """Those that are not older than `since` nor newer than `until`, of that format (or provider), and that match; the
+    first `limit`.
+    """
     left = limit
     for one in sessions:
         if left == 0:
             return
-        if since is not None and one.time < since:
-            return  # newest first: the others are older
+        if (since is not None and one.time < since) or (until is not None and one.time > until):
+            continue
         if format is not None and not registry.fits(format, one.glance.format):
             continue
         if matches is None or matches(one):

@@ -32,5 +32,5 @@ def note(log: OpenLog, budget: Budget) -> None:
         return
     if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
         return
-    tokens = CachedTokens(budget.used, budget.counter)
+    tokens = CachedTokens(budget.used, budget.counter, budget.limit.value)
     CachedFiles(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)

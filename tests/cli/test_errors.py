@@ -213,7 +213,30 @@ def a_bug(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-GIVEN = {"locked": locked, "replaced": replaced, "full disk": full_disk, "bad disk": bad_disk, "a bug": a_bug}
+@contextmanager
+def at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Claude Code ran twice in this folder, within a minute."""
+    here = Path.cwd()
+    home = here / "home/.claude/projects" / re.sub("[^A-Za-z0-9]", "-", str(here))
+    home.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(here / "home"))
+    for key, words, at in (("3f2a91c0-0001", "The login fails", 100), ("3f2b0000-0002", "The login is slow", 130)):
+        row = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": key, "cwd": str(here)}
+        path = home / f"{key}.jsonl"
+        path.write_bytes(lines(row | {"message": {"role": "user", "content": words}}))
+        os.utime(path, (at, at))
+    yield
+    shutil.rmtree(here / "home")
+
+
+GIVEN = {
+    "sessions": at_home,
+    "locked": locked,
+    "replaced": replaced,
+    "full disk": full_disk,
+    "bad disk": bad_disk,
+    "a bug": a_bug,
+}
 
 
 def unprivileged() -> list[str]:

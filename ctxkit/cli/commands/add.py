@@ -11,7 +11,7 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import opened, typed
-from ctxkit.cli.options import LogArgument, Reading, takes
+from ctxkit.cli.options import Reading, UnpickedLog, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage
@@ -23,7 +23,7 @@ SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 
 @takes(Reading)
 def command(
-    log: LogArgument = "-",
+    log: UnpickedLog = "-",
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The words, or - for standard input.")] = None,
     *,
     role: Annotated[str, typer.Option(metavar="ROLE", help="user, assistant, system, tool, …")] = "user",
@@ -39,7 +39,7 @@ def command(
         bool, typer.Option("--enforce", help="Exit 1 where a user's message does not fit into limit less reserve.")
     ] = False,
     create: Annotated[bool, typer.Option("--create", help="Create the log if it is missing (0600).")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the message, append nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print the message, append nothing.")] = False,
     reading: Reading,
 ) -> None:
     """Append a message to a log.

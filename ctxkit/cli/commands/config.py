@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.cli.log_access import typed, zoned_alone
-from ctxkit.cli.options import JsonOption, LogArgument, QuietOption, SidecarOption, StrictOption
+from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption, StrictOption, UnpickedLog
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
@@ -23,7 +23,7 @@ HINT = "ctxkit config LOG show | get KEY | set KEY VALUE | unset KEY"
 
 
 def command(
-    log: LogArgument = "-",
+    log: UnpickedLog = "-",
     action: Annotated[
         str | None,
         typer.Argument(metavar="[show|get|set|unset]", help="What to do; nothing: show.", show_default=False),
@@ -33,7 +33,9 @@ def command(
     *,
     user: Annotated[bool, typer.Option("--user", help="Your own config, for all logs; no LOG is named.")] = False,
     only_set: Annotated[bool, typer.Option("--only-set", help="Show: only what is set somewhere.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and say what would change; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("-n", "--dry-run", help="Check and say what would change; write nothing.")
+    ] = False,
     sidecar: SidecarOption = None,
     strict: StrictOption = False,
     json: JsonOption = False,

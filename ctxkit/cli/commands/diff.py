@@ -51,6 +51,10 @@ def command(
     Signs: - gone, + came, ~ changed, > moved. Exit 0: the same, 1: different. --json prints an object per run of
     differences, then a summary.
     """
+    if a is not None and a.startswith("@"):
+        from ctxkit.cli.session_names import path_of
+
+        a = path_of(a)
     if label and len(label) > 2:
         raise Usage("--label is given more than twice", "once for A, once more for B")
     two = a is not None and _is_log(a)

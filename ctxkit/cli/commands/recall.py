@@ -68,7 +68,16 @@ def command(
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"
             raise Usage(what, "ctxkit recall LOG TEXT, or -e TEXT for standard input")
         searching.text = [given.pop()]
-    return LogSearch(given or ["-"], searching, selecting, looking, reading).all()
+    return LogSearch([_path(one) for one in given] or ["-"], searching, selecting, looking, reading).all()
+
+
+def _path(word: str, *, writes: bool = False) -> str:
+    """What a word in a log's place means."""
+    if not word.startswith("@"):
+        return word
+    from ctxkit.cli.session_names import path_of
+
+    return path_of(word, writes=writes)
 
 
 def _apply(
@@ -87,6 +96,7 @@ def _apply(
     if looking.at is not None:
         raise Usage("--apply brings back into the log as it is now: it goes with no --at", "leave --at out")
     place, *rest = given or ["-"]
+    place = _path(place, writes=True)
     numbers = [word for word in rest if NUMBERS.fullmatch(word)]
     if searching.text is None and rest and not numbers:
         searching.text = [rest.pop()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +20,19 @@ from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
 from ctxkit.formats import registry
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes
+from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes, ordered
 
 if TYPE_CHECKING:
     from ctxkit.search.match import MentionSearch
     from ctxkit.store.config import Config
+
+
+class SortOrder(StrEnum):
+    """What a list begins with."""
+
+    TIME = "time"
+    SIZE = "size"
+    TOKENS = "tokens"
 
 
 def command(
@@ -34,6 +43,15 @@ def command(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Not older: a time, or a duration before now (2d).")
     ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not newer: a time, or a duration before now.")
+    ] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Of the agents' sessions those of this folder's project alone.")
+    ] = False,
+    sort: Annotated[
+        SortOrder, typer.Option(help="What comes first: the newest, the largest file, or the fullest context.")
+    ] = SortOrder.TIME,
     grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Whose title, path or any message matches.")] = None,
     format: Annotated[str | None, typer.Option(metavar="FORMAT", help="Of this format, or provider.")] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most N, the newest ones.")] = None,
@@ -50,10 +68,11 @@ def command(
 ) -> int:
     """List the sessions below folders, of all formats, newest first.
 
-    Each with its title, its last words, the time of its newest message, how many messages and checkpoints it has, and
-    whether it is clean, interrupted (the last exchange has no end: an agent was stopped, or is at work) or damaged.
-    Without DIR those of Claude Code, Codex, pi, Gemini CLI and Copilot CLI are listed, as far as their folders are
-    there. Sidecars whose log is gone are named on standard error; nothing is changed, ever. Exit 1 where there is none.
+    Each with its title, its last words, the time of its newest message, how many messages, tokens and checkpoints it
+    has, whether it is clean, interrupted (the last exchange has no end: an agent was stopped, or is at work) or
+    damaged, and in which folder and on which branch it was begun. Without DIR those of the agents on this machine are
+    listed; --here lists those of one project: the git repository that this folder is in, else this folder, and what is
+    below. Sidecars whose log is gone are named on standard error; nothing is changed, ever. Exit 1 where there is none.
     """
     streams.Streams.quiet = quiet
     if format is not None:
@@ -63,17 +82,25 @@ def command(
     for place in places or ():
         if not place:
             raise Usage("the name of a folder is empty", "is a shell variable unset?")
+    if here and places:
+        raise Usage(
+            "--here lists the agents' sessions of this project, and DIR what is below it", "leave one of them out"
+        )
+    places = [_path(place) for place in places or ()]
     config = _config()
     zoned(config, utc=utc)
-    moment = None if since is None else _moment(since, config)
+    first = None if since is None else _moment(since, config)
+    last = None if until is None else _moment(until, config, end=True)
     needle = None if grep is None else Needle(grep, regex=True)
     with streams.progress("looking for sessions", "files") as step:
-        found = find_sessions(places or None, agents=agents, progress=step)
+        found = find_sessions(places or None, agents=agents, progress=step, here="." if here else None)
     _reported(found)
     mentioned = None if needle is None else _mentioning(needle, places)
     shown = 0
     offered: list[Session] = []
-    for one in chosen(found.sessions, since=moment, format=format, matches=_matches(mentioned, found), limit=limit):
+    some = ordered(found.sessions, sort.value)
+    matches = _matches(mentioned, found)
+    for one in chosen(some, since=first, until=last, format=format, matches=matches, limit=limit):
         if pick:
             offered.append(one)
         else:
@@ -86,6 +113,10 @@ def command(
         if not found.sessions and found.failed:
             return found.failed[0][1].code
         where = ", ".join(places) if places else "the agents' folders"
+        if here:
+            from ctxkit.search.project_sessions import project
+
+            where = f"the project {project('.').folder}"
         fits = f"none of {count(len(found.sessions), 'session')} fits" if found.sessions else "no session"
         raise NothingMatched(f"nothing found: {fits} in {where}")
     if pick:
@@ -169,9 +200,19 @@ def _config() -> Config:
     return load(None, here, os.environ, user_config(os.environ))
 
 
-def _moment(since: str, config: Config) -> float:
-    """`since`, where durations count from the config's `now` if that is a time, else from the clock."""
+def _moment(text: str, config: Config, *, end: bool = False) -> float:
+    """A bound, where durations count from the config's `now` if that is a time, else from the clock."""
     from ctxkit import when
 
     named = seconds(config["now"])
-    return when.moment(since, time.time() if named is None else named, streams.clock().zone)
+    read = when.until if end else when.moment
+    return read(text, time.time() if named is None else named, streams.clock().zone)
+
+
+def _path(place: str) -> str:
+    """What a word in a folder's place means: `@…` a session."""
+    if not place.startswith("@"):
+        return place
+    from ctxkit.cli.session_names import path_of
+
+    return path_of(place)

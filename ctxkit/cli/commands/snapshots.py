@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli.log_access import zoned, zoned_alone
-from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption, UtcOption
+from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption, UtcOption, named_session
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, SnapshotHead
@@ -25,7 +25,9 @@ SHOWN = 50
 
 
 def command(
-    log: Annotated[str, typer.Argument(metavar="LOG", help="A log; it is not read, and may be gone.")],
+    log: Annotated[
+        str, typer.Argument(metavar="LOG", help="A log; it is not read, and may be gone.", callback=named_session)
+    ],
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Only these: by id, its beginning, or description.")
     ] = None,
@@ -36,7 +38,7 @@ def command(
     pruned: Annotated[
         bool, typer.Option("--prune", help="Remove checkpoints that are too old or too many, as the config says.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what --rm or --prune would remove.")] = False,
+    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Say what --rm or --prune would remove.")] = False,
     sidecar: SidecarOption = None,
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Of which conversation of a file that holds many.")

@@ -10,7 +10,7 @@ import typer
 
 from ctxkit.changes.filter_schema import LARGEST, PROVIDERS
 from ctxkit.cli.log_access import CHANGED, finish_reading, opened
-from ctxkit.cli.options import Reading, Writing, takes
+from ctxkit.cli.options import Reading, Writing, named_session, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import sealed
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
@@ -25,7 +25,8 @@ def command(
         str, typer.Argument(metavar="schema|call|cleanup", help="Print the definition, execute a call, or end it.")
     ],
     log: Annotated[
-        str | None, typer.Argument(metavar="[LOG]", help="Of call and cleanup: a log, or - for stdin.")
+        str | None,
+        typer.Argument(metavar="[LOG]", help="Of call and cleanup: a log, or - for stdin.", callback=named_session),
     ] = None,
     file: Annotated[
         str | None,

@@ -10,7 +10,8 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ctxkit.cli.help.pages import Parameter
@@ -51,6 +52,8 @@ FILES, FOLDERS, NOTHING = Completions("files"), Completions("folders"), Completi
 _KIND = re.compile("[A-Z]+")
 OR_A_LOG = ("A",)
 """Metavars in whose place another log can stand, too."""
+OFFERED = 40
+"""Sessions that are completed, the newest."""
 
 
 class CompletionTimeout(BaseException):
@@ -120,6 +123,10 @@ def _opened(given: Mapping[str, str]) -> Any:
     name = given.get("log", "-")
     if name == "-":
         return None
+    if name.startswith("@"):
+        from ctxkit.search.naming import find_session
+
+        name = find_session(name, os.environ).file.path
     if not os.path.lexists(name):  # typed with a ~ or a $ that the shell has yet to replace
         name = os.path.expanduser(os.path.expandvars(name))
     if os.path.getsize(name) > LARGEST:
@@ -194,6 +201,24 @@ def _keys() -> Completions:
 def commands() -> Completions:
     """The commands, each with its line."""
     return found(Candidate(one.name, one.summary) for one in COMMANDS.values())
+
+
+def session_names() -> Completions:
+    """`@`, and the sessions of this project, newest first, each with its title; in time for a person that types."""
+    from ctxkit.search.naming import AGENTS, short_ids, titled
+    from ctxkit.search.project_sessions import project, project_sessions
+
+    with closing(project_sessions(os.environ, project())) as files:
+        some = list(islice(files, OFFERED))
+    titles: dict[str, str] = {}
+    with suppress(CompletionTimeout):  # names are there without titles
+        titles = titled(some, os.environ)
+    agents = [name for name, format in AGENTS.items() if name != format or "-" not in name]
+    of = {name: next((one for one in some if one.format == AGENTS[name]), None) for name in agents}
+    places = [(f"@{i}" if i > 1 else "@", one) for i, one in enumerate(some[:9], 1)]
+    names = [*places, *((f"@{name}", one) for name, one in of.items() if one is not None)]
+    names += [(f"@{key}", one) for key, one in zip(short_ids(some), some, strict=True)]
+    return found(Candidate(name, f"{one.format}  {titles.get(one.path, '')}".strip()) for name, one in names)
 
 
 def _profiles() -> Completions:

@@ -19,11 +19,15 @@ from ctxkit.cli.help.candidates import (
     for_parameter,
     found,
     in_time,
+    session_names,
 )
 from ctxkit.cli.help.pages import Page, Parameter, overview, page
 from ctxkit.cli.help.shell_words import BREAKS, fitted, split
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal import streams
+
+NAMED = ("LOG", "DIR", "[A]")
+"""Metavars in whose place a session can be named."""
 
 
 def answer(words: Sequence[str]) -> int:
@@ -63,6 +67,8 @@ def complete(words: Sequence[str], current: str) -> Completions:
     """What can stand in the place of `current` after `words`, all without quotes. Raises CompletionTimeout."""
     while words and words[0].startswith("-"):  # the program's own options take no values
         words = words[1:]
+    if not words and current.startswith("@"):
+        return session_names()
     if not words:
         return found(_names(overview().options)) if current.startswith("-") else commands()
     return _Call(page(words[0]), words[1:]).complete(current) if words[0] in COMMANDS else NOTHING
@@ -127,6 +133,8 @@ class _Call:
             return for_parameter(option, self.given)._replace(prefix=f"{name}=") if option else NOTHING
         if self.argument is None:
             return NOTHING
+        if current.startswith("@") and any(word in self.argument.metavar for word in NAMED):
+            return session_names()
         values = for_parameter(self.argument, self.given)
         words = tuple(one for one in values.candidates if self.ended or not one.value.startswith("-"))
         return values._replace(candidates=words)

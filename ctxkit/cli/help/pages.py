@@ -23,6 +23,10 @@ DESCRIPTION = (
     "A log is append-only: every change is an op that is appended and can be undone. LOG is a path, or - (or nothing) "
     "for standard input. With a path a command appends to the log; with - it copies the log to standard output and "
     "adds its op, so commands make pipes.",
+    "LOG can be a session's name, too: @ is the newest of this folder's project, @2 the one before, @codex, @claude or "
+    "@pi the newest of an agent, @3f2a... the beginning of an id, '@words of a title' the only one with these words. "
+    "./@x is a file called @x. `ctxkit FILE` is `ctxkit show FILE`; `ctxkit` alone, on a terminal, shows the newest "
+    "sessions. On a terminal a command without LOG lets one be picked.",
     "`ctxkit COMMAND --help` has the examples and options of a command. Results go to standard output, everything else "
     "to standard error. On a terminal, text that is longer than the screen goes through a pager.",
 )
@@ -108,7 +112,10 @@ def overview() -> Page:
     """The page of the program; imports no command."""
     options = (
         Parameter("no_pager", ("--no-pager",), "", "No pager (before the command).", OWN, (), False, False),
-        Parameter("version", ("--version",), "", "Print the version.", OWN, (), False, False),
+        Parameter("quiet", ("-q", "--quiet"), "", "As behind the command.", OWN, (), False, False),
+        Parameter("dry_run", ("-n", "--dry-run"), "", "As behind the command.", OWN, (), False, False),
+        Parameter("json", ("--json",), "", "As behind the command.", OWN, (), False, False),
+        Parameter("version", ("-V", "--version"), "", "Print the version.", OWN, (), False, False),
         HELP,
     )
     groups = tuple(

@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.style import ERROR, Styled
-from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
+from ctxkit.errors import CtxkitError, ExitCode
 
 PIPE_STATUS = 128 + signal.SIGPIPE
 _NO_NUMBER = re.compile(r"is not a valid int(eger)?( range)?\b")
@@ -46,7 +46,7 @@ def fail(error: CtxkitError) -> int:
         code = broken_pipe()
     except OSError as failed:
         code = system(failed)
-    first, *rest = error.message.split("\n") if isinstance(error, ManyConversations) else [error.message]
+    first, *rest = error.message.split("\n") if error.listed else [error.message]
     _told(first, error.hint, *rest)
     return code
 

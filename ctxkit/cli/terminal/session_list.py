@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,13 +45,20 @@ def lines(one: Session, width: int, breadth: int) -> Iterator[Line]:
 
 
 def facts(one: Session) -> Line:
-    """`claude-code  42 messages  2 checkpoints  interrupted`."""
+    """`claude-code  42 messages  126,400 tokens  2 checkpoints  interrupted  ~/shop  main`."""
     told = one.glance
     many = count(told.conversations, "conversation") if told.conversations > 1 else ""
-    used = f"{one.tokens.count:,} tokens" if one.tokens is not None else ""
+    used = f"{one.used.count:,} tokens" if one.used is not None else ""
     kept = count(one.checkpoints, "checkpoint") if one.checkpoints else ""
     state = Styled(one.state, STATES[one.state]) if one.state in STATES else ""
-    return spaced(told.format, count(told.messages, "message"), many, used, kept, state)
+    project, branch = Styled(home_short(told.folder), "dim"), Styled(told.branch, "dim")
+    return spaced(told.format, count(told.messages, "message"), many, used, kept, state, project, branch)
+
+
+def home_short(folder: str) -> str:
+    """A folder as people write it: `~/shop`."""
+    home = os.path.expanduser("~")
+    return "~" + folder[len(home) :] if folder == home or folder.startswith(home + os.sep) else folder
 
 
 def fitted(text: str, room: int) -> str:
@@ -70,10 +78,12 @@ def as_json(one: Session) -> dict[str, Any]:
         "size": one.size,
         "messages": told.messages,
         "conversations": told.conversations,
-        "tokens": None if one.tokens is None else one.tokens.count,
-        "counter": None if one.tokens is None else one.tokens.counter,
+        "tokens": None if one.used is None else one.used.count,
+        "counter": None if one.used is None else one.used.counter,
         "checkpoints": one.checkpoints,
         "state": one.state,
         "damaged": told.damaged,
         "sidecar": None if one.sidecar is None else str(one.sidecar),
+        "project": told.folder or None,
+        "branch": told.branch or None,
     }

@@ -35,7 +35,8 @@ class Streams:
 
     `colour`, `err_colour`: whether the result, and reports, may be coloured; `columns`, `err_columns`: how wide their
     terminals are, 0 where they go elsewhere. `held`: reports that wait until the pager has gone. `taken`: what was
-    read from standard input beside the log, "" for nothing. `meter`: told of what is counted, where a token
+    read from standard input beside the log, "" for nothing. `sessions`: path of a log -> `@…` that named it, "" where
+    it was picked. `meter`: told of what is counted, where a token
     log is kept. `utc`, `zone`: --utc, and the config's `time.zone`, for `clock`.
     """
 
@@ -48,6 +49,7 @@ class Streams:
     progress: Progress | None = None
     meter: Meter | None = None
     held: ClassVar[list[bytes]] = []
+    sessions: ClassVar[dict[str, str]] = {}
     utc, zone = False, "local"
     clock: Clock | None = None
 
@@ -56,7 +58,7 @@ class Streams:
         """A new run: nothing is left of the one before."""
         cls.quiet, cls.done, cls.taken, cls.words = False, "", "", tuple(words)
         cls.pager = cls.progress = cls.meter = None
-        cls.held = []
+        cls.held, cls.sessions = [], {}
         cls.utc, cls.zone, cls.clock = False, "local", None
         shown, told = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
         cls.colour, cls.err_colour = allowed(os.environ, terminal=shown), allowed(os.environ, terminal=told)

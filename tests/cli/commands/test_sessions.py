@@ -68,7 +68,7 @@ def test_json(logs: Path) -> None:
         "path": f"{logs}/chat.jsonl", "format": "chat", "title": "first question",
         "last": {"role": "assistant", "text": "last answer"}, "time": "2026-02-01T10:10:00Z", "size": len(SMALL),
         "messages": 11, "conversations": 1, "tokens": None, "counter": None, "checkpoints": 0, "state": "clean",
-        "damaged": 0, "sidecar": None,
+        "damaged": 0, "sidecar": None, "project": None, "branch": None,
     }  # fmt: skip
 
 

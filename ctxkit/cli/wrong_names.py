@@ -1,0 +1,61 @@
+"""Names that commands have elsewhere, and what each is called here: for the hint at a command that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+MEANT = {
+    "add": ("append", "push", "say", "send", "write"),
+    "check": ("doctor", "fsck", "validate", "verify"),
+    "clear": ("empty", "reset", "wipe"),
+    "compact": ("compress", "condense", "summarise", "summarize"),
+    "config": ("configure", "settings"),
+    "diff": ("compare",),
+    "edit": ("vi", "vim", "nano", "open"),
+    "export": ("convert", "dump"),
+    "forget": ("delete", "del", "drop", "exclude", "hide", "prune", "remove", "rm"),
+    "help": ("man",),
+    "init": ("create", "new"),
+    "log": ("history", "ops"),
+    "mark": ("bookmark", "label", "tag"),
+    "protect": ("keep", "pin"),
+    "recall": ("ack", "find", "grep", "rg", "search"),
+    "recover": ("fix", "repair"),
+    "restore": ("checkout", "load"),
+    "rewind": ("back", "revert", "rollback"),
+    "sessions": ("browse", "list", "ls", "pick", "projects"),
+    "show": ("context", "less", "print", "read", "view"),
+    "snapshot": ("backup", "save"),
+    "snapshots": ("backups", "checkpoints"),
+    "status": ("count", "info", "size", "stat", "stats", "tokens", "usage", "wc"),
+    "trim": ("crop", "cut", "fit", "shorten", "shrink", "truncate"),
+    "unprotect": ("unpin",),
+    "why": ("blame", "explain"),
+}
+"""Command -> what else it may be called."""
+OTHERWISE = {
+    "import": "nothing is imported: ctxkit show FILE reads a session of any program as it is",
+    "version": "ctxkit --version?",
+    "upgrade": "by what it was installed with: pipx upgrade ctxkit",
+    "update": "by what it was installed with: pipx upgrade ctxkit",
+    "unforget": "ctxkit undo, or ctxkit recall --apply?",
+    "fork": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",
+    "branch": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",
+}
+"""Name -> what to do, where that is no single command."""
+COMMAND_OF = {name: command for command, names in MEANT.items() for name in names}
+
+
+def meant(name: str, commands: Collection[str]) -> str:
+    """A hint: the command that a name means elsewhere, else one that is spelled almost so; "" for neither."""
+    from difflib import get_close_matches
+
+    small = name.lower()
+    if small in commands and small != name:
+        return f"ctxkit {small}?"
+    if small in OTHERWISE:
+        return OTHERWISE[small]
+    if small in COMMAND_OF:
+        return f"ctxkit {COMMAND_OF[small]}?"
+    near = get_close_matches(small, commands, 1)
+    return f"ctxkit {near[0]}?" if near else ""

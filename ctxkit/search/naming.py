@@ -1,0 +1,159 @@
+"""Names of sessions: `@` and what stands behind it, to the one session that is meant.
+
+Used by `cli/session_names.py` wherever a log is named. `@` is the newest session of this folder's project; `@2` the one
+before; `@codex` the newest of an agent; else the beginning of an id, or words of a title. A name that fits several
+sessions names none. Pipeline: `project_sessions.py` -> here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import NamedTuple
+
+from ctxkit.errors import AmbiguousSession, NoSuchSession
+from ctxkit.search.project_sessions import Project, SessionFile, all_files, project, project_sessions
+from ctxkit.search.sessions import Step, find_files
+
+SIGN = "@"
+AGENTS = {
+    "claude": "claude-code",
+    "gemini": "gemini-cli",
+    "copilot": "copilot-cli",
+    "qwen": "qwen-code",
+    **{name: name for name in ("codex", "pi", "cursor", "goose", "amp", "continue")},
+    **{name: name for name in ("claude-code", "gemini-cli", "copilot-cli", "qwen-code")},
+}
+"""What an agent is called -> its format."""
+TOGETHER = 60.0
+"""Seconds within which two sessions were written, so that a script cannot know which one is meant."""
+SHORT = 8
+"""Characters of an id that are shown, at least; and that name a session of another project, at least."""
+SURE = 4
+"""Characters of an id, a digit among them, that are not taken for a word of a title too."""
+TITLE = 80
+"""Characters of a title in such a list."""
+SHOWN = 5
+"""Candidates that an error lists."""
+HINT = "ctxkit sessions --here lists them"
+
+
+class NamedSession(NamedTuple):
+    """The session that a name means. `of`: the project; `rival`: another one that was written `TOGETHER` with it, where
+    it was named by its place in time.
+    """
+
+    name: str
+    file: SessionFile
+    of: Project
+    rival: SessionFile | None = None
+
+
+def is_name(word: str) -> bool:
+    """Whether a word in a log's place names a session; all else is a path."""
+    return word.startswith(SIGN)
+
+
+def find_session(
+    name: str, env: Mapping[str, str], *, of: Project | None = None, progress: Step | None = None
+) -> NamedSession:
+    """What `name` means, `@` included. Raises NoSuchSession, AmbiguousSession, NoSuchLog."""
+    here = project(env=env) if of is None else of
+    said = name.removeprefix(SIGN).strip()
+    format = AGENTS.get(said.lower())
+    if not said or format or re.fullmatch(r"[0-9]{1,3}", said):
+        return _by_place(name, int(said) if said.isdecimal() else 1, format, env, here)
+    if said.lower() == "opencode":
+        raise NoSuchSession(f"{name}: opencode keeps its sessions in a database", "opencode export ID >session.json")
+    return NamedSession(name, _by_words(name, said, env, here, progress), here)
+
+
+def _by_place(name: str, place: int, format: str | None, env: Mapping[str, str], here: Project) -> NamedSession:
+    if place < 1:
+        raise NoSuchSession(f"{name}: sessions are counted from 1, the newest", "@ is the newest, @2 the one before")
+    with closing(project_sessions(env, here, format)) as files:
+        found = list(islice(files, place + 1))
+    if len(found) < place:
+        agent = f" of {format}" if format else ""
+        if not found:
+            raise NoSuchSession(f"{name}: no session{agent} was begun in {here.folder}", ELSEWHERE)
+        count = f"{len(found)} session{'s' * (len(found) > 1)}"
+        raise NoSuchSession(f"{name}: {here.folder} has {count}", HINT)
+    one = found[place - 1]
+    near = (other for other in found if other != one and abs(other.modified - one.modified) <= TOGETHER * 1e9)
+    return NamedSession(name, one, here, next(near, None))
+
+
+ELSEWHERE = "ctxkit sessions lists those of all folders; a path names a log too"
+
+
+def _by_words(name: str, said: str, env: Mapping[str, str], here: Project, progress: Step | None) -> SessionFile:
+    """By the beginning of an id, or by words of a title; an id elsewhere is looked for last."""
+    own = list(project_sessions(env, here))
+    wanted = said.lower().split()
+    found = _whole(said, [one for one in own if _has_id(one, said)])
+    if not (len(found) == 1 and re.fullmatch(r"\S*[0-9]\S*", said) and len(said) >= SURE):
+        titles = titled(own, env, progress)
+        found += [one for one in own if one not in found and _all_in(wanted, titles.get(one.path, ""))]
+    if not found and len(said) >= SHORT and len(wanted) == 1:
+        found = _whole(said, [one for one in all_files(env) if _has_id(one, said)])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        text = f"{name} fits {len(found)} sessions: nothing was done"
+        raise AmbiguousSession(
+            _lines(text, candidates(found, env)), "name one by its id, or by more words of its title"
+        )
+    text = f"{name}: no session of {here.folder} has this id, or these words in its title"
+    raise NoSuchSession(_lines(text, candidates(own, env)), HINT if own else ELSEWHERE)
+
+
+def _lines(*texts: str | Sequence[str]) -> str:
+    """A message of several lines, in which no name and no title makes up a line of its own."""
+    every = [line for text in texts for line in ([text] if isinstance(text, str) else text)]
+    return "\n".join(line.replace("\n", "␊") for line in every)
+
+
+def _has_id(one: SessionFile, said: str) -> bool:
+    """Of Gemini CLI's sessions elsewhere no more than the beginning of the id is known."""
+    return one.id.lower().startswith(said.lower())
+
+
+def _whole(said: str, found: list[SessionFile]) -> list[SessionFile]:
+    exact = [one for one in found if one.id == said]
+    return exact or found
+
+
+def _all_in(words: Iterable[str], title: str) -> bool:
+    return bool(title) and all(word in title.lower() for word in words)
+
+
+def titled(files: Sequence[SessionFile], env: Mapping[str, str], progress: Step | None = None) -> dict[str, str]:
+    """Path -> title, of sessions that have one. What did not change since it was looked at is not read again."""
+    return {str(one.path): one.glance.title for one in find_files(files, env=env, progress=progress).sessions}
+
+
+def short_ids(files: Sequence[SessionFile]) -> list[str]:
+    """What of each id names it alone among these, `SHORT` characters at least."""
+    ids = [one.id for one in files]
+
+    def alone(own: str, size: int) -> bool:
+        return sum(one.startswith(own[:size]) for one in ids) == 1
+
+    return [own[: next((size for size in range(SHORT, len(own)) if alone(own, size)), len(own))] for own in ids]
+
+
+def candidates(files: Sequence[SessionFile], env: Mapping[str, str]) -> list[str]:
+    """A line for each of some sessions, the first ones: its name, its agent, its title."""
+    some = files[:SHOWN]
+    titles = titled(some, env)
+    names = [f"@{one}" for one in short_ids(files)[:SHOWN]]
+    wide = max(map(len, names), default=0)
+    told = [
+        f"  {name:{wide}}  {one.format}  {titles.get(one.path, '')[:TITLE]}".rstrip()
+        for name, one in zip(names, some, strict=True)
+    ]
+    more = len(files) - len(some)
+    return [*told, *([f"  and {more} more"] if more else [])]
