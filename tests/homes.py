@@ -91,7 +91,15 @@ def _goose(home: Path, folder: str, key: str, words: str) -> tuple[Path, bytes]:
 def _amp(home: Path, folder: str, key: str, words: str) -> tuple[Path, bytes]:
     said = {"role": "user", "messageId": 0, "content": [{"type": "text", "text": words}]}
     tree = {"initial": {"trees": [{"displayName": "x", "uri": "file://" + folder.replace(" ", "%20")}]}}
-    thread = {"v": 42, "id": key, "created": NOW * 1000, "title": words, "env": tree, "messages": [said]}
+    thread = {
+        "v": 42,
+        "id": key,
+        "created": NOW * 1000,
+        "title": words,
+        "agentMode": "smart",
+        "env": tree,
+        "messages": [said],
+    }
     return home / ".local/share/amp/threads" / f"{key}.json", json.dumps(thread, indent=2).encode()
 
 

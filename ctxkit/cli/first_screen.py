@@ -105,7 +105,7 @@ def lines(some: list[Session], full: list[Fullness], top: str, width: int, *, mo
     for name, one, agent, ago, held in zip(names, some, agents, ages, full, strict=True):
         yield from _session(name, one, f"{agent:{wide[0]}}", f"{ago:>{wide[1]}}", held, width)
     if more:
-        yield [Styled("    ctxkit sessions --here lists the others", "dim")]
+        yield from wrapped([Styled("    ctxkit sessions --here lists the others", "dim")], width, 6, hard=True)
     yield []
     for command in [name for name in NEXT if name in COMMANDS][:3]:
         start = f"  ctxkit {command} @"

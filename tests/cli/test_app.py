@@ -38,7 +38,38 @@ def test_list() -> None:
 
 def test_version() -> None:
     """One line."""
-    assert good("--version").text == f"ctxkit {VERSION}\n"
+    assert good("--version").text == good("-V").text == good("-q", "-V", "show").text == f"ctxkit {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "call", "paged"),
+    [
+        ("show x", "show x", True), ("-q show x", "show --quiet x", True), ("--no-pager log x", "log x", False),
+        ("-n --json --no-pager forget x 1", "forget --dry-run --json x 1", False), ("", "", True),
+        ("show -q", "show -q", True), ("@", "show @", True), ("-q @2 5", "show --quiet @2 5", True),
+        ("./show", "show ./show", True), ("none.jsonl", "show none.jsonl", True), ("here.txt", "show here.txt", True),
+        ("log", "log", True), ("nope", "nope", True), ("- x", "- x", True), ("-V log", "--version", True),
+        ("__complete zsh", "__complete zsh", True), ("--help", "--help", True),
+    ],
+)  # fmt: skip
+def test_settled(words: str, call: str, paged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options before the command go behind it; a file in its place is shown, a command of that name counts first."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("here.txt", "log", "show"):
+        (tmp_path / name).write_bytes(b"")
+    assert app.settled(words.split()) == (call.split(), paged)
+
+
+def test_a_file_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what stands behind it; one that is not there is no unknown command."""
+    monkeypatch.chdir(tmp_path)
+    small(tmp_path)
+    assert good("chat.jsonl").out == good("show", "chat.jsonl").out
+    assert good("chat.jsonl", "2", "--json").out == good("--json", "show", "chat.jsonl", "2").out != b""
+    ran = ctxkit("caht.jsonl")
+    assert ran.code == 66 and "hint: chat.jsonl?" in ran.err
+    assert good("-n", "mark", "chat.jsonl").out.startswith(b'{"ctxkit":"mark"')
+    assert ctxkit("-n", "show", "chat.jsonl").code == 2
 
 
 @pytest.mark.parametrize("words", [["show", "--nope"], ["--nope"], ["mark", "a", "b", "c"], ["export"], ["init"],

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli import regex_timeout
+from ctxkit.search import file_cache
 from tests.cli.hostile import ALL, bad_characters
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, ctxkit, good, lines, message, process
 from tests.cli.screens import on_pty
+from tests.homes import PROGRAMS, repository, session
 
 HOSTILE = os.fsdecode(b"new\nline \x1b]0;pwned\x07 \xff \xe2\x80\xae $(id) 'x'.jsonl")
 
@@ -224,3 +226,76 @@ def test_snapshots_are_counted(logs: Path) -> None:
     [found] = good("sessions", logs / "chat.jsonl", "--json").values
     assert found["checkpoints"] == len(good("snapshots", logs / "chat.jsonl", "--json").values) == 2
     assert "2 checkpoints" in good("sessions", logs / "chat.jsonl").text
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A session of each program in a project, one in a folder below it, and one elsewhere."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(repository(tmp_path / "shop"))
+    for format in PROGRAMS:
+        session(tmp_path, format, tmp_path / "shop")
+    session(tmp_path, "claude-code", tmp_path / "shop/src", "5e550000-0000-4000-8000-000000000001", "In a folder below")
+    session(tmp_path, "claude-code", tmp_path / "other", "5e550000-0000-4000-8000-000000000002", "Elsewhere")
+    return tmp_path
+
+
+def test_here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of this project alone, with the folder and the branch that they were begun in."""
+    found = {value["format"]: value for value in good("sessions", "--here", "--json").values if "3f2a" in value["path"]}
+    assert len(found) == len(PROGRAMS)
+    assert {value["project"] for value in found.values()} == {str(home / "shop")}
+    assert {name for name, value in found.items() if value["branch"] == "main"} == {
+        "claude-code", "codex", "copilot-cli", "qwen-code"
+    }  # fmt: skip
+    ran = good("sessions", "--here", "--grep", "In a folder")
+    assert "1 message  interrupted  ~/shop/src  main\n" in ran.text and ran.err == "1 session\n"
+    assert len(good("sessions", "--json").values) == len(good("sessions", "--here", "--json").values) + 1
+    assert "exclude" in ctxkit("sessions", "--here", home).err or ctxkit("sessions", "--here", home).code == 2
+    monkeypatch.chdir(repository(home / "empty"))
+    ran = ctxkit("sessions", "--here")
+    assert ran.code == 1 and f"no session in the project {home}/empty" in ran.err
+
+
+def test_agents_of_an_agent_here(home: Path) -> None:
+    """Are listed where they are asked for."""
+    [path] = home.glob(".claude/projects/*shop/3f2a*.jsonl")
+    beside = path.with_suffix("") / "subagents/agent-1.jsonl"
+    beside.parent.mkdir(parents=True)
+    beside.write_bytes(path.read_bytes().replace(b"Where is", b"Sub"))
+    plain = len(good("sessions", "--here", "--json").values)
+    assert len(good("sessions", "--here", "--agents", "--json").values) == plain + 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--sort time", "open chat claude"), ("--sort size", "chat claude open"),
+        ("--until 2026-02-01T10:10", "chat claude"),
+        ("--until 10m", "chat claude"), ("--since 2026-02-01T10:05 --until 15m", "chat"),
+        ("--sort size --limit 1", "chat"), ("--sort tokens", "chat open claude"),
+    ],
+)  # fmt: skip
+def test_order_and_bounds(logs: Path, words: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By time, by size, by tokens where they are known, what is unknown last; until is a bound of its own."""
+    monkeypatch.setenv("CTXKIT_NOW", "2026-02-01T10:31:00Z")
+    monkeypatch.setattr(file_cache, "JUST_NOW", 0)
+    good("status", logs / "chat.jsonl")
+    ran = good("sessions", logs, "--json", *words.split())
+    assert [Path(value["path"]).stem for value in ran.values] == expected.split()
+
+
+def test_tokens_that_a_program_noted(tmp_path: Path) -> None:
+    """Are told without counting, until an op changes the context; what `status` counted is told before them."""
+    usage = {"input_tokens": 900, "output_tokens": 34, "cache_read_input_tokens": 300}
+    said = {"id": "m9", "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage, "content": []}
+    row = {"type": "assistant", "uuid": "u9", "parentUuid": "u3", "sessionId": "s", "timestamp": "2026-02-01T10:03:00Z"}
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(FOREIGN + lines(row | {"message": said}))
+    [value] = good("sessions", path, "--json").values
+    assert (value["tokens"], value["counter"]) == (1234, "provider")
+    assert "1,234 tokens" in good("sessions", path).text
+    good("forget", path, "1")
+    [value] = good("sessions", path, "--json").values
+    assert (value["tokens"], value["counter"]) == (None, None)

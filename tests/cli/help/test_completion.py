@@ -12,6 +12,7 @@ from ctxkit.cli.help.candidates import FILES, FOLDERS, NOTHING, CompletionTimeou
 from ctxkit.cli.help.completion import complete
 from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, process, small
+from tests.homes import repository, session
 
 
 def values(*words: str | Path) -> list[str]:
@@ -112,3 +113,32 @@ def test_the_deadline_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(completion, "complete", slow)
     ran = ctxkit("__complete", "zsh", "--", "")
     assert (ran.code, ran.out, ran.err) == (0, b"", "")
+
+
+def test_sessions_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind @ the sessions of this project, wherever a log can stand; the marks of one that is named so."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(repository(tmp_path / "shop"))
+    assert values("show", "@") == []
+    session(tmp_path, "claude-code", tmp_path / "shop", words="The login fails", at=100)
+    session(tmp_path, "codex", tmp_path / "shop", "019ed99c-d00d-7613-b2e7-d2f512f78afd")
+    expected = ["@", "@2", "@claude", "@codex", "@3f2a91c0", "@019ed99c"]
+    for words in (
+        ["show"],
+        [],
+        ["sessions"],
+        ["recall"],
+        ["diff", "x"],
+        ["mark"],
+        ["tool", "call"],
+        ["export", "--full"],
+    ):
+        assert values(*words, "@") == expected, words
+    assert complete(["show"], "@").candidates[0].text == "claude-code  The login fails"
+    assert values("show", "@", "@") == [] == values("show", "--grep", "@")
+    ctxkit("mark", "@codex", "before")
+    assert values("rewind", "@codex", "") == ["before"]
+    breaks = " \t\n\"'@><=;|&(:"  # as bash has them, which takes what stands behind the sign
+    assert ctxkit("__complete", "bash", "ctxkit show @co", breaks).text == "words\ncodex\n"
+    assert ctxkit("__complete", "bash", "ctxkit show @co").text == "words\n@codex\n"
