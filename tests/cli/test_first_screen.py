@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.cli import first_screen
 from ctxkit.cli.first_screen import Fullness, _ago, lines
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.core.times import iso
-from ctxkit.search.preview import Glance
+from ctxkit.search.preview import SessionPreview
 from ctxkit.search.sessions import Session
 from tests.cli.runner import ctxkit, good
 from tests.cli.screens import on_pty
@@ -41,8 +42,9 @@ def spans(line: list[object]) -> str:
     return "".join(span if isinstance(span, str) else span.text for span in line)  # type: ignore[attr-defined]
 
 
-def test_what_is_shown(home: Path) -> None:
+def test_what_is_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest sessions, how full they are, and three commands; the figure is that of `status`."""
+    monkeypatch.setattr(first_screen, "PATIENCE", 60)
     ran = ctxkit(terminal=True, screen=True)
     assert ran.code == 0
     text = re.sub(r"\x1b\[[0-9;]*m", "", ran.text)
@@ -73,7 +75,7 @@ def test_on_a_real_terminal(home: Path) -> None:
 def test_widths(width: int) -> None:
     """No line is wider than the terminal, whatever a title holds."""
     titles = ("x" * 300, "\x1b]0;pwned\x07\u202e", "短い題名" * 20, "")
-    glances = [Glance("copilot-cli", title, None, 0.0, 3, "clean") for title in titles]
+    glances = [SessionPreview("copilot-cli", title, None, 0.0, 3, "clean") for title in titles]
     some = [Session(Path(f"/{i}"), one, 0.0, 10) for i, one in enumerate(glances)]
     full = [Fullness(), Fullness(12_345), Fullness(1_234_567, 1_000_000, "red"), Fullness(0, 200_000, "green")]
     drawn = [spans(line) for line in lines(some, full, "~/" + "deep/" * 30, width, more=True)]
