@@ -84,12 +84,13 @@ def shown_names(state: State, thread: str | None = None) -> Iterator[Name]:
 
     O(messages), constant memory.
     """
-    shown, order = state.shown(thread), state.order_of(thread)
+    shown = state.shown(thread)
     keys = state.board.keys
     special = sorted((name for name in keys if name in shown), key=state.key)
-    if isinstance(order, range):
+    if not state.rank:
         plain: Iterator[int] = (n for n in shown.numbers if n not in keys) if keys else iter(shown.numbers)
     else:
+        order = state.order_of(thread)
         listed = set(order)
         stray = [n for n in shown.numbers if n not in listed]
         ordered = merge((n for n in order if n in shown.numbers), stray, key=state.key)
@@ -107,7 +108,7 @@ def listed(state: State, projection: Projection = NO_PROJECTION) -> Sequence[Nam
     ):
         shown = state.shown()
         runs = list(shown.numbers.pairs())
-        if isinstance(state.order, range) and not state.board.keys and not shown.items and len(runs) == 1:
+        if not state.rank and not state.board.keys and not shown.items and len(runs) == 1:
             return range(runs[0][0], runs[0][1] + 1)
     return list(names(state, projection))
 

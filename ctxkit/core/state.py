@@ -84,6 +84,7 @@ class State:
         self.inactive: Ranges = EMPTY
         self.inactive_reason: dict[int, str] = {}
         self.rank: dict[int, Key] = {}
+        """Where messages stand in the log's own context that are not at the place of their number."""
         self.order: Sequence[int] = range(1, count + 1)
         self.threads: dict[str, View] = {}
         self.aside: Ranges = EMPTY
@@ -139,11 +140,17 @@ class State:
         self.inactive_reason = view.inactive
         self.inactive = Ranges.of(view.inactive)
         self.threads = view.threads
+        known: set[int] = set()
         for path in (view.order, *(thread.order for thread in view.threads.values())):
-            highest = 0
-            for index, n in enumerate(path):
-                highest = max(highest, n)
-                self.rank.setdefault(n, (highest, 0, index, 0))
+            if not isinstance(path, range):
+                highest = 0
+                for index, n in enumerate(path):
+                    if n >= highest:
+                        highest = n
+                    elif n not in known:
+                        self.rank[n] = highest, 0, index, 0
+            if view.threads:
+                known.update(path)
         self.aside = self.inactive & Ranges.of(n for thread in view.threads.values() for n in thread.order)
 
     def main(self, thread: str | None) -> bool:

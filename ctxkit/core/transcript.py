@@ -39,7 +39,7 @@ class ProgramCut(msgspec.Struct):
     row: int
     out: list[int] | Ranges
     label: str
-    moved: list[int] = []
+    moved: Sequence[int] = []
     after: int = 0
 
 
@@ -67,7 +67,7 @@ class View(msgspec.Struct):
     `threads`: name -> the view of a sidechain, seen from its own last row; its `inactive` are messages of its own.
     """
 
-    order: list[int]
+    order: Sequence[int]
     inactive: dict[int, str]
     cuts: list[ProgramCut] = []
     model: str = ""

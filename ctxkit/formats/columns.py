@@ -1,23 +1,26 @@
 """Messages in columns: a million light messages in a tenth of the memory, made into `Message`s when asked for.
 
-Used by `formats/chat.py`, whose rows are one message each. Built a block at a time by list operations, which is what
-makes reading a native log about as fast as decoding it.
+Used by `formats/chat.py` and `formats/pi/reader.py`, whose rows are one message each. Built a block at a time by list
+operations, which is what makes reading a native log about as fast as decoding it.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import repeat
 from operator import attrgetter
 from typing import Any, overload
 
 import msgspec
 
-from ctxkit.core.messages import Message
+from ctxkit.core.messages import Message, Span
 
 BLOCK = 256
 """Values that are packed together."""
+_NO_CALLS: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 _ID, _TOOL = attrgetter("id"), attrgetter("function.name")
 
 
@@ -54,16 +57,28 @@ class PackedValues:
             self._blocks.append(some if text is None or text.count("\n") >= BLOCK else text)
         del last[:whole]
 
+    def part(self, start: int, end: int) -> list[Any]:
+        """The values at these places, the last left out; as many as there are."""
+        found: list[Any] = []
+        while start < end:
+            block, place = divmod(start, BLOCK)
+            found += self._values(block)[place : place + end - start]
+            start += BLOCK - place
+        return found
+
     def __getitem__(self, at: int) -> Any:
         block, place = divmod(at, BLOCK)
-        if block == len(self._blocks):
-            return self._last[place]
+        return self._values(block)[place]
+
+    def _values(self, block: int) -> list[Any]:
+        if block >= len(self._blocks):
+            return self._last
         number, values = self._open
         if number != block:
             held = self._blocks[block]
             values = held.split("\n") if isinstance(held, str) else held
             self._open = block, values
-        return values[place]
+        return values
 
 
 class CallLinks:
@@ -86,15 +101,26 @@ class CallLinks:
             end += 1
         return range(first, end)
 
+    def among(self, first: int, end: int) -> Iterator[tuple[int, range]]:
+        """Those of the messages from `first` to before `end` that have any, each with the places of its own."""
+        numbers = self._numbers
+        place, last = bisect_left(numbers, first), bisect_left(numbers, end)
+        while place < last:
+            n, start = numbers[place], place
+            while place < last and numbers[place] == n:
+                place += 1
+            yield n, range(start, place)
+
     def ids(self, places: range) -> tuple[str, ...]:
         """The ids at these places."""
         return tuple([self._ids[place] for place in places]) if places else ()
 
 
 class Columns(Sequence[Message]):
-    """The messages of a native log. Grows only at its end; message n stands at index n - 1.
+    """The messages of a log whose rows are one message each. Grows only at its end; message n stands at index n - 1.
 
-    `roles`: of each; `agents`, `threads`: by number, of those messages alone that name one; to be read.
+    `roles`: of each; `agents`, `threads`: by number, of those messages alone that name one; `quiet`: the messages of a
+    user that start no exchange, but for answers to calls; `more`: further rows, by number; all of these to be read.
     """
 
     def __init__(self) -> None:
@@ -102,18 +128,29 @@ class Columns(Sequence[Message]):
         self._sizes = array("q")
         self.roles: list[str] = []
         self._times = PackedValues()
+        self._keys: PackedValues | None = None
         self._calls, self._results = CallLinks(), CallLinks()
         self._tools = PackedValues()
         """Of each call."""
         self.agents: dict[int, str] = {}
         self.threads: dict[int, str] = {}
+        self.quiet: set[int] = set()
+        self.more: Mapping[int, tuple[Span, ...]] = {}
+        self._instead: Mapping[int, Mapping[str, str]] = {}
+        """The calls of messages that say others now than they did: number -> id -> tool."""
 
-    def extend(self, roles: Sequence[str], times: Sequence[Any], offsets: Sequence[int], sizes: Sequence[int]) -> None:
-        """Take more messages, a column each, of one length."""
+    def extend(
+        self, roles: Sequence[str], times: Sequence[Any], offsets: Sequence[int], sizes: Sequence[int],
+        keys: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Take more messages, a column each, of one length; `keys`: their own ids, of a log that gives any to all."""
         self.roles += roles
         self._times.extend(times)
         self._offsets += array("q", offsets)  # half the time of `extend`
         self._sizes += array("q", sizes)
+        if keys is not None:
+            self._keys = self._keys or PackedValues()
+            self._keys.extend(keys)
 
     def take(
         self, calling: Sequence[int], calls: Sequence[ColumnCall], answering: Sequence[int], answers: Sequence[str]
@@ -121,8 +158,15 @@ class Columns(Sequence[Message]):
         """The messages `calling` make these calls, those `answering` answer the calls of these ids: all behind what was
         taken before, in ascending order, and as often as they make or answer some.
         """
-        self._calls.extend(calling, map(_ID, calls))
-        self._tools.extend(map(_TOOL, calls))
+        self.link(calling, map(_ID, calls), map(_TOOL, calls), answering, answers)
+
+    def link(
+        self, calling: Sequence[int], ids: Iterable[str], tools: Iterable[str], answering: Sequence[int],
+        answers: Iterable[str],
+    ) -> None:  # fmt: skip
+        """The same with the ids of the calls, and their tools."""
+        self._calls.extend(calling, ids)
+        self._tools.extend(tools)
         self._results.extend(answering, answers)
 
     def assign(self, n: int, agent: object, thread: object) -> None:
@@ -132,8 +176,27 @@ class Columns(Sequence[Message]):
         if isinstance(thread, str):
             self.threads[n] = thread
 
+    def at_present(self, more: Mapping[int, tuple[Span, ...]], calls: Mapping[int, Mapping[str, str]]) -> Columns:
+        """As many messages as there are now, whatever is taken later; some of them with further rows, and some with
+        other calls, each id with its tool.
+        """
+        found = copy(self)
+        found.roles = self.roles[:]
+        found.more, found._instead = more, calls
+        return found
+
+    def first_rows(self) -> Iterator[Span]:
+        """Offset and size of the row that opens each message; no message is made."""
+        return zip(self._offsets[: len(self)], self._sizes[: len(self)], strict=True)
+
     def spans(self, numbers: Sequence[int]) -> array[int]:
-        """Offset and size of each of these messages, which are in ascending order; no message is made."""
+        """Offset and size of each row of these messages, which are in ascending order; no message is made."""
+        if self.more and not self.more.keys().isdisjoint(numbers):
+            rows = array("q")
+            for n in numbers:
+                for span in ((self._offsets[n - 1], self._sizes[n - 1]), *self.more.get(n, ())):
+                    rows.extend(span)
+            return rows
         spans = array("q", [0]) * (2 * len(numbers))
         for at, column in enumerate((self._offsets, self._sizes)):
             if numbers[-1] - numbers[0] + 1 == len(numbers):
@@ -151,19 +214,56 @@ class Columns(Sequence[Message]):
     def __getitem__(self, at: slice) -> list[Message]: ...
     def __getitem__(self, at: int | slice) -> Message | list[Message]:
         if isinstance(at, slice):
-            return [self._at(i) for i in range(*at.indices(len(self)))]
+            places = range(*at.indices(len(self)))
+            if places.step == 1:
+                return [message for start in places[::BLOCK] for message in self._part(start, places.stop)]
+            return [self._at(i) for i in places]
         return self._at(range(len(self))[at])
 
     def __iter__(self) -> Iterator[Message]:
-        return map(self._at, range(len(self)))
+        for start in range(0, len(self), BLOCK):
+            yield from self._part(start, len(self))
+
+    def _part(self, start: int, end: int) -> list[Message]:
+        """The messages from index `start` to before `end`, at most BLOCK of them: each takes less than one alone."""
+        end = min(end, start + BLOCK)
+        calls = {n: self._calls_of(places) for n, places in self._calls.among(start + 1, end + 1)}
+        results = {n: self._results.ids(places) for n, places in self._results.among(start + 1, end + 1)}
+        columns = zip(
+            range(start + 1, end + 1), self._offsets[start:end], self._sizes[start:end], self.roles[start:end],
+            self._times.part(start, end), self._keys.part(start, end) if self._keys is not None else repeat(""),
+            strict=False,
+        )  # fmt: skip
+        agents, threads = self.agents, self.threads
+        found = [
+            Message(
+                n, offset, size, role, ts, agents.get(n), threads.get(n), key, *calls.get(n, _NO_CALLS),
+                results.get(n, ()), (), role == "user" and n not in results,
+            )
+            for n, offset, size, role, ts, key in columns
+        ]  # fmt: skip
+        return list(map(self._settled, found)) if self.quiet or self.more else found
 
     def _at(self, i: int) -> Message:
         n, role = i + 1, self.roles[i]
-        made = self._calls.of(n)
-        calls = self._calls.ids(made)
-        tools = tuple([self._tools[place] for place in made]) if made else ()
         results = self._results.ids(self._results.of(n))
-        return Message(
-            n, self._offsets[i], self._sizes[i], role, self._times[i], self.agents.get(n), self.threads.get(n), "",
-            calls, tools, results, (), role == "user" and not results,
-        )  # fmt: skip
+        return self._settled(Message(
+            n, self._offsets[i], self._sizes[i], role, self._times[i], self.agents.get(n), self.threads.get(n),
+            self._keys[i] if self._keys is not None else "", *self._calls_of(self._calls.of(n)), results, (),
+            role == "user" and not results,
+        ))  # fmt: skip
+
+    def _calls_of(self, places: range) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The ids and tools of the calls at these places."""
+        return (self._calls.ids(places), tuple([self._tools[place] for place in places])) if places else _NO_CALLS
+
+    def _settled(self, message: Message) -> Message:
+        """The message with what only some have."""
+        if message.n in self.quiet:
+            message.opens = False
+        if message.n in self.more:
+            message.more = self.more[message.n]
+            if message.n in self._instead:
+                calls = self._instead[message.n]
+                message.calls, message.tools = tuple(calls), tuple(calls.values())
+        return message

@@ -136,14 +136,14 @@ def ops_digest(entries: Sequence[LedgerEntry]) -> str:
 def first_rows(messages: Sequence[Message]) -> Iterable[Span]:
     """The rows that open messages."""
     if isinstance(messages, Columns):
-        spans = messages.spans(range(1, len(messages) + 1)) if messages else ()
-        return zip(spans[::2], spans[1::2], strict=True)
+        return messages.first_rows()
     return ((one.offset, one.size) for one in messages)
 
 
 def further_rows(messages: Sequence[Message]) -> list[Span]:
     """The further rows of messages, in the order of the file: those that they were given later come last."""
-    return [] if isinstance(messages, Columns) else sorted(span for one in messages for span in one.more)
+    rows = messages.more.values() if isinstance(messages, Columns) else (one.more for one in messages)
+    return sorted(span for more in rows for span in more)
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[tuple[int, int]]:

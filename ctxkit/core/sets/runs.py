@@ -86,7 +86,7 @@ def order(state: State, projection: Projection = NO_PROJECTION) -> NameRuns:
         or windowed(state, projection)
     ):
         return NameRuns((name, 1) for name in through(state, projection, shown_names(state, projection.thread)))
-    if not isinstance(state.order, range):
+    if state.rank:
         return NameRuns((name, 1) for name in shown_names(state))
     shown = state.shown()
     special = sorted((name for name in state.board.keys if name in shown), key=state.key)

@@ -77,10 +77,11 @@ class CopilotReader:
     def finish(self) -> Transcript:
         """The transcript so far."""
         messages = list(self._messages)
-        threads: dict[str, View] = {}
+        sides: dict[str, list[int]] = {}
         for message in messages:
             if message.thread is not None:
-                threads.setdefault(message.thread, View([], {})).order.append(message.n)
+                sides.setdefault(message.thread, []).append(message.n)
+        threads = {name: View(numbers, {}) for name, numbers in sides.items()}
         inactive = {message.n: "sidechain" for message in messages if message.thread is not None}
         first = [self._prompt] if self._prompt else []
         order = first + [m.n for m in messages if m.n != self._prompt and m.n not in inactive]

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.messages import Message, Span
+from ctxkit.core.messages import Span
 from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.ops import checksum
 from ctxkit.core.text.json_structs import NoObject, shaped
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.formats.base import Block
+from ctxkit.formats.columns import Columns
 from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow
-from ctxkit.formats.pi.tree import TreeEntry, number, view_of
+from ctxkit.formats.pi.tree import Tree, number, place_of, view_of
 
 NAME = "pi"
 OWN = {"user", "assistant", "system", "developer", "tool"}
@@ -29,27 +29,38 @@ OWN = {"user", "assistant", "system", "developer", "tool"}
 SUMMARIES = {"compaction", "branch_summary", "custom_message"}
 """Entries that are sent as a message of the user."""
 NO_HEAD = MessageHead()
-_ROW = attrgetter("row")
 _head = msgspec.json.Decoder(MessageHead | NoObject).decode
 
 
 class PiReader:
-    """A Reader (formats/base.py). Memory: one `TreeEntry` per row, no content."""
+    """A Reader (formats/base.py). Memory: some columns per row, no content."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
+        self._messages = Columns()
+        self._opened: list[tuple[str, Any, int, int, str]] = []
+        """Messages that are not yet among the others: role, time, offset, size and key."""
+        self._made: list[tuple[int, str, str]] = []
+        """The calls that they make: message, id and tool."""
+        self._given: list[tuple[int, str]] = []
+        """The answers that they give: message, id of the call."""
         self._row_of = array("q")
         self._rows = 0
         self._ops = OpCollector()
         self._labels: list[OpLine] = []
         self._labelled: dict[str, str] = {}
         """Target entry -> id of the label that it has."""
-        self.entries: list[TreeEntry] = []
-        self._index: dict[str, int] = {}
+        self.tree = Tree()
+        """The entries so far, but for those of `_taken`."""
+        self._taken: list[tuple[int, int, int, int, str | None]] = []
+        """Entries that are not yet there: message, row, line, parent and id."""
+        self._count = 0
+        self._key: str | None = None
+        """The id of the last entry."""
         self._edits: dict[int, tuple[int, Span, dict[str, str]]] = {}
         """Entry that is a context edit with other content -> the entry that it changes, its bytes, its calls."""
         self._fixed: set[int] = set()
         """Entries whose content no edit changes: summaries, commands of the user."""
+        self._words: dict[str, str] = {}
         self._model = ""
 
     def feed(self, block: Block) -> None:
@@ -57,121 +68,156 @@ class PiReader:
         offsets, sizes, lines = block.offsets, block.sizes, block.lines
         for i, row in enumerate(block.rows):
             if row.ctxkit is not None and isinstance(row.ctxkit, str):
-                self._ops.add(block, i, self._rows, len(self._messages))
+                self._ops.add(block, i, self._rows, len(self._row_of))
                 continue
             if type(row.type) is str and row.type != "session":
                 self._take(row, (offsets[i], sizes[i]), lines[i])
             self._rows += 1
+        self._put()
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last entry."""
-        view, path = view_of(self.entries, len(self._messages))
-        messages = list(self._messages)
-        for at in path:
-            if at in self._edits:
-                target, span, calls = self._edits[at]
-                n = self.entries[target].n
-                if n:
-                    message = msgspec.structs.replace(messages[n - 1], more=(*messages[n - 1].more, span))
-                    if message.role == "assistant":
-                        message.calls, message.tools = tuple(calls), tuple(calls.values())
-                    messages[n - 1] = message
+        view, path = view_of(self.tree)
+        more: dict[int, tuple[Span, ...]] = {}
+        calls: dict[int, dict[str, str]] = {}
+        for at, (target, span, made) in self._edits.items():
+            n = self.tree.numbers[target]
+            if n and place_of(path, at) >= 0:
+                more[n] = (*more.get(n, ()), span)
+                if self._messages.roles[n - 1] == "assistant":
+                    calls[n] = made
         ops = [*self._labels, *self._ops.ops]
         ops.sort(key=lambda op: op.line)
+        messages = self._messages.at_present(more, calls)
         return Transcript(NAME, messages, array("q", self._row_of), self._rows, ops, [], view=view, model=self._model)
+
+    def _put(self) -> None:
+        """Puts what was read last behind the other entries and messages."""
+        self._grow()
+        if self._opened:
+            self._messages.extend(*zip(*self._opened, strict=True))
+            self._opened = []
+        if self._made or self._given:
+            calling, calls, tools = zip(*self._made, strict=True) if self._made else ((), (), ())
+            answering, answers = zip(*self._given, strict=True) if self._given else ((), ())
+            self._messages.link(calling, calls, tools, answering, answers)
+            self._made, self._given = [], []
+
+    def _grow(self) -> None:
+        """Puts the entries that were read last into the tree."""
+        if self._taken:
+            self.tree.extend(*zip(*self._taken, strict=True))
+            self._taken = []
+
+    def _at(self, key: str, missing: int = -1) -> int:
+        """Index of the entry with this id, the newest of several; `missing` for none so far."""
+        self._grow()
+        return self.tree.index.get(key, missing)
 
     def _take(self, row: PiRow, span: Span, line: int) -> None:
         """One entry: its message, if it holds one, and its place in the tree."""
-        at = len(self.entries)
-        kind, key = row.type, row.id
+        at = self._count
+        kind, key, up = row.type, row.id, row.parentId
         if type(key) is not str:
-            key = ""
+            key = None
         parent = -1 if key else at - 1
-        if type(row.parentId) is str:
-            parent = self._index.get(row.parentId, -1)
-        entry = TreeEntry(0, self._rows, line, parent)
+        if type(up) is str:
+            parent = at - 1 if up and up == self._key else self._at(up)
+        n = 0
         if kind == "message":
-            self._message(row, entry, span, key)
+            n = self._message(row, span, key or "", at)
         elif kind in SUMMARIES:
-            entry.n = self._open("user", span, row.timestamp, key).n
+            n = self._open("user", span, row.timestamp, key or "", opens=False)
             if kind != "custom_message":
                 self._fixed.add(at)
             if kind == "compaction":
-                entry.kept = self._first_kept(row)
+                self.tree.kept[at] = self._first_kept(row)
         elif kind == "model_change":
             if isinstance(row.modelId, str):
                 self._model = row.modelId
         elif isinstance(row.targetId, str):
             if kind == "context_edit":
-                entry.target = self._index.get(row.targetId, -1)
-                entry.removes = bytes(row.replacement) == b"null"
-                if entry.target >= 0 and not entry.removes and entry.target not in self._fixed:
-                    self._edits[at] = entry.target, span, _calls(_said(row.replacement))
+                self._edit(row, span, at)
             elif kind == "label":
-                self._label(row, key, line)
-        if key:
-            self._index[key] = at
-        self.entries.append(entry)
+                self._label(row, key or "", line)
+        self._key = key
+        self._count += 1
+        self._taken.append((n, self._rows, line, parent, key))
 
-    def _message(self, row: PiRow, entry: TreeEntry, span: Span, key: str) -> None:
+    def _edit(self, row: PiRow, span: Span, at: int) -> None:
+        """Entry `at` is a context edit of another entry."""
+        tree, target = self.tree, self._at(row.targetId)
+        if target < 0:
+            return
+        tree.targets[at] = target
+        if bytes(row.replacement) == b"null":
+            tree.removing.add(at)
+        elif target not in self._fixed:
+            self._edits[at] = target, span, _calls(_said(row.replacement))
+
+    def _message(self, row: PiRow, span: Span, key: str, at: int) -> int:
+        """The number of the message that entry `at` opens."""
         head = row.message
         if type(head) is not MessageHead:
             head = NO_HEAD
         role = head.role if type(head.role) is str else "user"
         if role == "toolResult":
-            message = self._open("tool", span, row.timestamp, key)
+            n = self._open("tool", span, row.timestamp, key)
             if isinstance(head.toolCallId, str):
-                message.results = (head.toolCallId,)
+                self._given.append((n, head.toolCallId))
         elif role == "assistant":
-            message = self._open("assistant", span, row.timestamp, key)
-            if calls := _calls(head):
-                message.calls, message.tools = tuple(calls), tuple(calls.values())
+            n = self._open("assistant", span, row.timestamp, key)
+            for call, tool in _calls(head).items():
+                self._made.append((n, call, self._words.setdefault(tool, tool)))
             if isinstance(head.model, str):
                 self._model = head.model
         else:
-            message = self._open(role if role in OWN else "user", span, row.timestamp, key)
-            message.opens = role == "user"
+            n = self._open(role if role in OWN else "user", span, row.timestamp, key, opens=role == "user")
             if role != "user":
-                self._fixed.add(len(self.entries))
-        entry.n = message.n
+                self._fixed.add(at)
         if head.excludeFromContext is True:
-            entry.hidden = "excluded"
+            self.tree.hidden[at] = "excluded"
+        return n
 
-    def _open(self, role: str, span: Span, stamp: Any, key: str) -> Message:
-        message = Message(len(self._messages) + 1, span[0], span[1], role, stamp, None, None, key)
-        self._messages.append(message)
+    def _open(self, role: str, span: Span, stamp: Any, key: str, *, opens: bool = True) -> int:
+        """The number of a new message. `opens`: it starts an exchange, where it is of the user."""
+        if not opens:
+            self._messages.quiet.add(len(self._row_of) + 1)
+        self._opened.append((self._words.setdefault(role, role), stamp, *span, key))
         self._row_of.append(self._rows)
-        return message
+        return len(self._row_of)
 
     def _first_kept(self, row: PiRow) -> int:
         """Index of the first entry that a compaction keeps; -2 where it keeps none. Version 1 counts rows from 0."""
+        tree = self.tree
         if isinstance(row.firstKeptEntryId, str):
-            return self._index.get(row.firstKeptEntryId, -2)
+            return self._at(row.firstKeptEntryId, -2)
+        self._grow()
         kept = number(row.firstKeptEntryIndex)
-        at = bisect_left(self.entries, kept, key=_ROW)
-        return at if at < len(self.entries) and self.entries[at].row == kept else -2
+        at = bisect_left(tree.rows, kept)
+        return at if at < len(tree) and tree.rows[at] == kept else -2
 
     def _label(self, row: PiRow, key: str, line: int) -> None:
         """A label is a mark at its entry; one without words takes the label of that entry away."""
         target = row.targetId
         older = self._labelled.pop(target, None)
         if isinstance(row.label, str) and row.label and key:
-            at = self._index.get(target, -1)
+            at = self._at(target)
             if at < 0:
                 return
-            position = bisect_right(self._row_of, self.entries[at].row)
+            position = bisect_right(self._row_of, self.tree.rows[at])
             self._op({"ctxkit": "mark", "v": 1, "id": key, "at": {"messages": position}, "label": row.label}, row, line)
             self._labelled[target] = key
         elif older is not None and key:
             self._op(
-                {"ctxkit": "undo", "v": 1, "id": key, "at": {"messages": len(self._messages)}, "op": older}, row, line
+                {"ctxkit": "undo", "v": 1, "id": key, "at": {"messages": len(self._row_of)}, "op": older}, row, line
             )
 
     def _op(self, body: dict[str, Any], row: PiRow, line: int) -> None:
         if isinstance(row.timestamp, str):
             body["ts"] = row.timestamp
         body["sum"] = checksum(body)
-        self._labels.append(OpLine(body, self._rows, len(self._messages), line))
+        self._labels.append(OpLine(body, self._rows, len(self._row_of), line))
 
 
 def _calls(head: MessageHead) -> dict[str, str]:

@@ -6,12 +6,14 @@ Where that does not give the context, its entries are chained anew: one below th
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.messages import Repairs
+from ctxkit.core.messages import Repairs, Span
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
 from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
@@ -20,22 +22,16 @@ from ctxkit.formats.pi.content import content_of
 from ctxkit.formats.pi.reader import PiReader
 from ctxkit.formats.pi.rows import PiRow
 from ctxkit.formats.pi.sessions import Entries, file_name, header, line, marker
-from ctxkit.formats.pi.tree import TreeEntry, path_of
+from ctxkit.formats.pi.tree import place_of
 from ctxkit.formats.pi.wire import ROLES
 
 _LAST = 1 << 60
 """The order of an entry's own patch: what is put in before it comes first."""
 
+ABOUT = ("label", "context_edit")
+"""Types of entries that are about another one, and go with it."""
+
 Json = dict[str, Any]
-
-
-class _Row(msgspec.Struct, gc=False):
-    """What is kept of a row while its session is written."""
-
-    type: str
-    id: Any
-    targetId: Any
-    firstKeptEntryIndex: Any
 
 
 class PiRows:
@@ -43,11 +39,16 @@ class PiRows:
 
     def __init__(self, edited: Edited) -> None:
         reader = PiReader()
-        self.heads: list[tuple[int, int]] = []
-        self.ops: list[tuple[int, int]] = []
-        spans: list[tuple[int, int]] = []
-        rows: list[_Row] = []
-        words: dict[Any, Any] = {}
+        self.heads: list[Span] = []
+        self.ops: list[Span] = []
+        self._offsets, self._sizes = array("q"), array("q")
+        self.kinds: list[str] = []
+        """The type of each entry."""
+        self.targets: dict[int, str | None] = {}
+        """Index of a label or context edit -> the id of the entry that it is about, as far as it names one."""
+        self.first_kept: dict[int, Any] = {}
+        """Index of a compaction that counts rows -> the first row that it keeps, as it stands there."""
+        words: dict[str, str] = {}
         self.session = ""
         for block in edited.blocks(PiRow):
             reader.feed(block)
@@ -56,23 +57,38 @@ class PiRows:
                 if isinstance(row.ctxkit, str):
                     self.ops.append(span)
                     continue
-                spans.append(span)
-                kind = row.type if isinstance(row.type, str) else ""
-                rows.append(_Row(words.setdefault(kind, kind), row.id, row.targetId, row.firstKeptEntryIndex))
+                self._offsets.append(span[0])
+                self._sizes.append(span[1])
                 if row.type == "session":
                     self.heads.append(span)
                     self.session = self.session or (row.id if isinstance(row.id, str) else "")
-        self.entries: list[TreeEntry] = reader.entries
-        self.spans = [spans[entry.row] for entry in self.entries]
-        self.rows = [rows[entry.row] for entry in self.entries]
-        self.all = spans
-        self.of_message = {entry.n: i for i, entry in enumerate(self.entries) if entry.n}
-        self.path = path_of(self.entries)
+                elif isinstance(row.type, str):
+                    at = len(self.kinds)
+                    self.kinds.append(words.setdefault(row.type, row.type))
+                    if row.type in ABOUT and (row.targetId is None or isinstance(row.targetId, str)):
+                        self.targets[at] = row.targetId
+                    if row.firstKeptEntryIndex is not None:
+                        self.first_kept[at] = row.firstKeptEntryIndex
+        self.tree = reader.tree
+        self.path = self.tree.path()
+
+    def of_message(self, n: int) -> int:
+        """Index of the entry of message n."""
+        return self.tree.opened[n - 1]
+
+    def span(self, i: int) -> Span:
+        """The bytes of entry i."""
+        row = self.tree.rows[i]
+        return self._offsets[row], self._sizes[row]
+
+    def behind(self, offset: int) -> int | None:
+        """Where the first row behind this place stands, ops left out; None behind the last."""
+        row = bisect_right(self._offsets, offset)
+        return self._offsets[row] if row < len(self._offsets) else None
 
     def key(self, i: int) -> str | None:
         """The id of entry i; None in version 1, and for no entry."""
-        found = self.rows[i].id if i >= 0 else None
-        return found if isinstance(found, str) else None
+        return self.tree.index.ids[i] if i >= 0 else None
 
 
 def rewrite(edited: Edited, session: NewSession) -> Written:
@@ -137,7 +153,7 @@ class _Plan:
         self.head = b""
         names = {key: "" for m in edited.transcript.messages for key in m.results}
         names |= {key: name for m in edited.transcript.messages for key, name in zip(m.calls, m.tools, strict=True)}
-        taken = [key for i in range(len(rows.entries)) if (key := rows.key(i))]
+        taken = [key for i in range(len(rows.tree)) if (key := rows.key(i))]
         self.made = Entries(session, repairs, names, taken)
 
     def renamed(self) -> Iterator[Patch]:
@@ -152,7 +168,7 @@ class _Plan:
         if self.rows.heads:
             return b""
         self.repairs.put_in("header of the session, which was lost")
-        named = bool(self.rows.entries) and self.rows.key(0) is not None
+        named = bool(self.rows.tree) and self.rows.key(0) is not None
         identity = self.session.id or self.session.fresh()
         return line(header(msgspec.structs.replace(self.session, id=identity), named=named))
 
@@ -160,31 +176,31 @@ class _Plan:
         """Entries that leave, say less, or come in."""
         rows = self.rows
         self.head = self._lost_head()
-        out = {rows.of_message[n] for n in self.edited.gone}
-        less = {rows.of_message[kept.n] for kept in self.edited.context if kept.n and kept.content is not None}
-        for kind, aims in (("label", out), ("context_edit", out | less)):
-            out = out | {i for i, row in enumerate(rows.rows) if row.type == kind and self._aims_at(i, aims)}
+        out = {rows.of_message(n) for n in self.edited.gone}
+        less = {rows.of_message(kept.n) for kept in self.edited.context if kept.n and kept.content is not None}
+        for kind, aims in zip(ABOUT, (out, out | less), strict=True):
+            out = out | self._about(kind, aims)
         for i in out:
             self.changes[i] = None
         last = -1
         for kept in self.edited.context:
             if kept.n:
-                last = rows.of_message[kept.n]
+                last = rows.of_message(kept.n)
                 if kept.content is not None:
                     self._say(last, kept)
                 elif kept.bare:
-                    self._change(last, ("message", "content"), self._bare(loads(self.edited.read(*rows.spans[last]))))
+                    self._change(last, ("message", "content"), self._bare(loads(self.edited.read(*rows.span(last)))))
             else:
                 self._come_in(last, kept)
         behind = {at: entries[-1]["id"] for at, entries in self.added}
-        for i, entry in enumerate(rows.entries):
-            up = entry.parent
+        for i, parent in enumerate(rows.tree.parents):
+            up = parent
             while up in out:
-                up = rows.entries[up].parent
+                up = rows.tree.parents[up]
             if i in out or rows.key(i) is None:
                 continue
-            above = behind.get(up, rows.key(up)) if i in rows.path else rows.key(up)
-            if up != entry.parent or above != rows.key(up):
+            above = behind.get(up, rows.key(up)) if place_of(rows.path, i) >= 0 else rows.key(up)
+            if up != parent or above != rows.key(up):
                 self._change(i, ("parentId",), above)
         self._compactions(out)
         self._begin(out, behind.get(-1))
@@ -193,11 +209,11 @@ class _Plan:
     def _begin(self, out: set[int], above: str | None) -> None:
         """Where a summary leaves, what its compaction kept begins the session: or all before it would be back."""
         rows = self.rows
-        places = [k for k, i in enumerate(rows.path) if rows.entries[i].kept != -1]
+        places = [k for k, i in enumerate(rows.path) if i in rows.tree.kept]
         if not places or rows.path[places[-1]] not in out:
             return
-        kept = rows.entries[rows.path[places[-1]]].kept
-        first = rows.path.index(kept) if kept in rows.path else places[-1]
+        first = place_of(rows.path, rows.tree.kept[rows.path[places[-1]]])
+        first = first if first >= 0 else places[-1]
         staying = [i for i in rows.path[first:] if i not in out]
         if staying and rows.key(staying[0]) is not None:
             self._change(staying[0], ("parentId",), above)
@@ -205,7 +221,7 @@ class _Plan:
     def _end(self, out: set[int]) -> None:
         """Where another branch would be gone on with, a last entry that speaks of nothing hangs on the path's last."""
         staying = [i for i in self.rows.path if i not in out]
-        last = max((i for i in range(len(self.rows.entries)) if i not in out), default=-1)
+        last = max((i for i in range(len(self.rows.tree)) if i not in out), default=-1)
         if not staying or staying[-1] == last or self.rows.key(staying[-1]) is None:
             return
         above = self.added[-1][1][-1]["id"] if self.added and self.added[-1][0] >= staying[-1] else None
@@ -215,10 +231,10 @@ class _Plan:
         """The blocks of an entry's message but those of thinking."""
         return [block for block in entry["message"]["content"] if block.get("type") != "thinking"]
 
-    def _aims_at(self, i: int, out: set[int]) -> bool:
-        """Whether a label or an edit is about an entry that leaves."""
-        target = self.rows.rows[i].targetId
-        return any(self.rows.key(at) == target for at in out)
+    def _about(self, kind: str, aims: set[int]) -> set[int]:
+        """The labels or context edits that are about any of `aims`."""
+        rows, keys = self.rows, {self.rows.key(at) for at in aims}
+        return {i for i, target in rows.targets.items() if rows.kinds[i] == kind and target in keys}
 
     def _change(self, i: int, path: Path, value: Any) -> None:
         asked = self.changes.setdefault(i, {})
@@ -238,7 +254,7 @@ class _Plan:
         if len(made) != 1:
             return made
         entry = made[0]
-        old = loads(self.edited.read(*self.rows.spans[i]))
+        old = loads(self.edited.read(*self.rows.span(i)))
         role = old["message"].get("role") if isinstance(old.get("message"), dict) else ""
         if role == entry["message"]["role"] or role not in ROLES:
             entry["message"] = old["message"] | {"content": entry["message"]["content"]}
@@ -259,17 +275,15 @@ class _Plan:
 
     def _compactions(self, out: set[int]) -> None:
         """What a compaction keeps begins with the next entry that is there; in version 1 rows are counted."""
-        for i, entry in enumerate(self.rows.entries):
-            if entry.kept < 0 or i in out:
+        for i, kept in self.rows.tree.kept.items():
+            if kept < 0 or i in out:
                 continue
             if self.rows.key(i) is None:
-                before = sum(at < entry.kept for at in out)
-                come = sum(len(made) for at, made in self.added if at < entry.kept)
+                before = sum(at < kept for at in out)
+                come = sum(len(made) for at, made in self.added if at < kept)
                 if come != before:
-                    index = self.rows.rows[i].firstKeptEntryIndex
-                    self._change(i, ("firstKeptEntryIndex",), index - before + come)
-            elif entry.kept in out and entry.kept in self.rows.path:
-                at = self.rows.path.index(entry.kept)
+                    self._change(i, ("firstKeptEntryIndex",), self.rows.first_kept[i] - before + come)
+            elif kept in out and (at := place_of(self.rows.path, kept)) >= 0:
                 rest = [one for one in self.rows.path[at:] if one not in out]
                 if rest and self.rows.key(rest[0]) is not None:
                     self._change(i, ("firstKeptEntryId",), self.rows.key(rest[0]))
@@ -277,7 +291,7 @@ class _Plan:
     def patches(self) -> Iterator[Patch]:
         """The changed entries, and those that come in."""
         for i in {*self.changes, *self.instead}:
-            offset, size = self.rows.spans[i]
+            offset, size = self.rows.span(i)
             asked = self.changes.get(i, {})
             if asked is None:
                 yield Patch(offset, _LAST, size, b"")
@@ -289,10 +303,11 @@ class _Plan:
             yield Patch(self.edited.size, 1, 0, line(self.marker))
         if self.head:
             yield Patch(0, -1, 0, self.head)
-        linear = bool(self.rows.entries) and self.rows.key(0) is None
+        linear = bool(self.rows.tree) and self.rows.key(0) is None
         for at, entries in self.added:
-            span = self.rows.spans[at] if at >= 0 else (self.rows.heads[:1] or [(-1, 0)])[0]
-            place = next((offset for offset, _ in self.rows.all if offset > span[0]), self.edited.size)
+            span = self.rows.span(at) if at >= 0 else (self.rows.heads[:1] or [(-1, 0)])[0]
+            behind = self.rows.behind(span[0])
+            place = self.edited.size if behind is None else behind
             shown = [{k: v for k, v in one.items() if not (linear and k in ("id", "parentId"))} for one in entries]
             yield Patch(place, 0, 0, b"".join(map(line, shown)))
 
@@ -303,17 +318,17 @@ class _Plan:
             raw = self.edited.read(offset, size)
             named = bool(self.session.id) and isinstance(loads(raw).get("id"), str)
             yield (spliced(raw, {("id",): dumps(self.session.id).encode()}) if named else raw) + b"\n"
-        linear = bool(self.rows.entries) and self.rows.key(0) is None
+        linear = bool(self.rows.tree) and self.rows.key(0) is None
         parent: str | None = None
-        left = len(self.rows.entries) - len(self.edited.gone)
+        left = len(self.rows.tree) - len(self.edited.gone)
         for kept in self.edited.context:
-            at = self.rows.of_message.get(kept.n, -1)
+            at = self.rows.of_message(kept.n) if kept.n else -1
             left -= at >= 0
-            row = self.rows.rows[at] if at >= 0 else None
+            kind = self.rows.kinds[at] if at >= 0 else None
             message = self.edited.transcript.messages[kept.n - 1] if kept.n else None
             edits = message is not None and bool(message.more)
-            if row is not None and kept.content is None and row.type != "compaction" and not edits:
-                raw = self.edited.read(*self.rows.spans[at])
+            if kind is not None and kept.content is None and kind != "compaction" and not edits:
+                raw = self.edited.read(*self.rows.span(at))
                 if kept.bare:
                     raw = spliced(raw, {("message", "content"): dumps(self._bare(loads(raw))).encode("ascii")})
                 if self.rows.key(at) is not None and "parentId" in loads(raw):
