@@ -20,6 +20,8 @@ from ctxkit.core.messages import Message, Span
 
 BLOCK = 256
 """Values that are packed together."""
+NEAR = 64
+"""Messages that are made together where one was asked for right after a neighbour."""
 _NO_CALLS: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 _ID, _TOOL = attrgetter("id"), attrgetter("function.name")
 
@@ -101,15 +103,20 @@ class CallLinks:
             end += 1
         return range(first, end)
 
-    def among(self, first: int, end: int) -> Iterator[tuple[int, range]]:
-        """Those of the messages from `first` to before `end` that have any, each with the places of its own."""
-        numbers = self._numbers
-        place, last = bisect_left(numbers, first), bisect_left(numbers, end)
-        while place < last:
-            n, start = numbers[place], place
-            while place < last and numbers[place] == n:
-                place += 1
-            yield n, range(start, place)
+    def among(self, first: int, end: int, *beside: Packed) -> list[dict[int, tuple[str, ...]]]:
+        """The ids of the messages from `first` to before `end` that have any, by message; and so what stands `beside`
+        these ids.
+        """
+        start, stop = bisect_left(self._numbers, first), bisect_left(self._numbers, end)
+        numbers = self._numbers[start:stop]
+        columns = [column.part(start, stop) for column in (self._ids, *beside)]
+        if len(set(numbers)) == len(numbers):
+            return [dict(zip(numbers, zip(column), strict=True)) for column in columns]
+        found: list[dict[int, tuple[str, ...]]] = [{} for _ in columns]
+        for values, column in zip(found, columns, strict=True):
+            for n, value in zip(numbers, column, strict=True):
+                values[n] = *values.get(n, ()), value
+        return found
 
     def ids(self, places: range) -> tuple[str, ...]:
         """The ids at these places."""
@@ -138,12 +145,16 @@ class Columns(Sequence[Message]):
         self.more: Mapping[int, tuple[Span, ...]] = {}
         self._instead: Mapping[int, Mapping[str, str]] = {}
         """The calls of messages that say others now than they did: number -> id -> tool."""
+        self._asked = -1
+        """Which NEAR messages were looked into last; they themselves, if again, else none."""
+        self._near: list[Message] = []
 
     def extend(
         self, roles: Sequence[str], times: Sequence[Any], offsets: Sequence[int], sizes: Sequence[int],
         keys: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         """Take more messages, a column each, of one length; `keys`: their own ids, of a log that gives any to all."""
+        self._asked, self._near = -1, []
         self.roles += roles
         self._times.extend(times)
         self._offsets += array("q", offsets)  # half the time of `extend`
@@ -182,6 +193,7 @@ class Columns(Sequence[Message]):
         """
         found = copy(self)
         found.roles = self.roles[:]
+        found._asked, found._near = -1, []
         found.more, found._instead = more, calls
         return found
 
@@ -218,7 +230,14 @@ class Columns(Sequence[Message]):
             if places.step == 1:
                 return [message for start in places[::BLOCK] for message in self._part(start, places.stop)]
             return [self._at(i) for i in places]
-        return self._at(range(len(self))[at])
+        i = range(len(self))[at]
+        asked, place = divmod(i, NEAR)
+        if asked != self._asked:
+            self._asked, self._near = asked, []
+            return self._at(i)
+        if not self._near:
+            self._near = self._part(i - place, i - place + NEAR)
+        return self._near[place]
 
     def __iter__(self) -> Iterator[Message]:
         for start in range(0, len(self), BLOCK):
@@ -226,23 +245,28 @@ class Columns(Sequence[Message]):
 
     def _part(self, start: int, end: int) -> list[Message]:
         """The messages from index `start` to before `end`, at most BLOCK of them: each takes less than one alone."""
-        end = min(end, start + BLOCK)
-        calls = {n: self._calls_of(places) for n, places in self._calls.among(start + 1, end + 1)}
-        results = {n: self._results.ids(places) for n, places in self._results.among(start + 1, end + 1)}
-        columns = zip(
-            range(start + 1, end + 1), self._offsets[start:end], self._sizes[start:end], self.roles[start:end],
-            self._times.part(start, end), self._keys.part(start, end) if self._keys is not None else repeat(""),
-            strict=False,
-        )  # fmt: skip
-        agents, threads = self.agents, self.threads
-        found = [
-            Message(
-                n, offset, size, role, ts, agents.get(n), threads.get(n), key, *calls.get(n, _NO_CALLS),
-                results.get(n, ()), (), role == "user" and n not in results,
-            )
-            for n, offset, size, role, ts, key in columns
-        ]  # fmt: skip
-        return list(map(self._settled, found)) if self.quiet or self.more else found
+        end = min(end, start + BLOCK, len(self))
+        calls, tools = self._calls.among(start + 1, end + 1, self._tools)
+        (results,) = self._results.among(start + 1, end + 1)
+        numbers, roles = range(start + 1, end + 1), self.roles[start:end]
+        opens = [role == "user" for role in roles]
+        for n in results:
+            opens[n - start - 1] = False
+        nothing: tuple[str, ...] = ()
+        found = list(map(
+            Message, numbers, self._offsets[start:end], self._sizes[start:end], roles, self._times.part(start, end),
+            map(self.agents.get, numbers) if self.agents else repeat(None),
+            map(self.threads.get, numbers) if self.threads else repeat(None),
+            self._keys.part(start, end) if self._keys is not None else repeat(""),
+            map(calls.get, numbers, repeat(nothing)) if calls else repeat(nothing),
+            map(tools.get, numbers, repeat(nothing)) if calls else repeat(nothing),
+            map(results.get, numbers, repeat(nothing)) if results else repeat(nothing),
+            repeat(()), opens,
+        ))  # fmt: skip
+        quiet, more = self.quiet, self.more
+        for n in [n for n in range(start + 1, end + 1) if n in quiet or n in more] if quiet or more else ():
+            self._settled(found[n - start - 1])
+        return found
 
     def _at(self, i: int) -> Message:
         n, role = i + 1, self.roles[i]

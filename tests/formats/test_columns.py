@@ -134,3 +134,48 @@ def test_rows_that_are_no_messages_shift_the_places() -> None:
         got = read(FORMAT, data, lines_in_block=count)
         assert (list(got.row_of), got.rows) == ([1, 2, 5, 6, 7], 9)
         assert [(op.rows, op.messages) for op in got.ops] == [(7, 4)]
+
+
+def session(count: int) -> Columns:
+    """As many messages with ids of their own, of which some make or answer several calls."""
+    columns = Columns()
+    numbers = range(1, count + 1)
+    roles = [ROLES[n % 4] for n in numbers]
+    columns.extend(roles, [f"t{n}" for n in numbers], list(numbers), list(numbers), [f"k{n}" for n in numbers])
+    calling = sorted([n for n in numbers if n % 4 == 0] + [n for n in numbers if n % 12 == 0])
+    answering = sorted([n for n in numbers if n % 4 == 1] + [n for n in numbers if n % 20 == 1])
+    calls, tools = [f"c{k}" for k, _ in enumerate(calling)], [f"T{n}" for n in calling]
+    columns.link(calling, calls, tools, answering, [f"c{k}" for k, _ in enumerate(answering)])
+    return columns
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 300, 700])
+def test_one_by_one_or_many_together(count: int) -> None:
+    """A message is the same, whichever were asked for before it."""
+    columns = session(count)
+    columns.quiet.add(1)
+    found = columns.at_present({min(3, count): ((900, 9),)}, {min(3, count): {"c9": "Read"}})
+    every = list(found)
+    assert len(every) == count and [message.n for message in every] == list(range(1, count + 1))
+    assert [found[i] for i in range(count)] == every
+    assert [found[i] for i in range(0, count, 67)] == every[::67]
+    assert [found[i] for i in reversed(range(count))] == every[::-1]
+    assert found[2:-2] == every[2:-2]
+    changed = every[min(3, count) - 1]
+    assert (changed.calls, changed.tools, changed.more) == (("c9",), ("Read",), ((900, 9),))
+    assert not every[0].opens and every[0].key == "k1"
+    spans = [span for one in every for span in ((one.offset, one.size), *one.more)]
+    assert found.spans(range(1, count + 1)).tolist() == [value for span in spans for value in span]
+    assert list(found.first_rows()) == [(one.offset, one.size) for one in every]
+
+
+def test_what_comes_later_is_not_there() -> None:
+    """Messages as they were at present stay so, and the columns grow."""
+    columns = session(10)
+    found = columns.at_present({}, {})
+    before = [found[9], *found]
+    columns.extend(["user"], ["later"], [70], [9], ["k"])
+    assert len(found) == 10 and [found[9], *found] == before
+    assert len(columns) == 11 and columns[10].ts == "later"
+    assert found.spans(range(1, 11)) == columns.spans(range(1, 11))
+    assert len(list(found.first_rows())) == 10
