@@ -139,10 +139,13 @@ def _after(error: CtxkitError, where: str, hint: str) -> CtxkitError:
 
 
 class ConfiguredFiles(NamedTuple):
-    """What a value of config names: files, each as it is called in the context, and what is left out of a folder."""
+    """What a value of config names: files, each as it is called in the context, and what is left out of a folder;
+    `unlisted`: the folders among that which cannot be listed, and why.
+    """
 
     files: list[tuple[str, Path]]
     left_out: list[str]
+    unlisted: Sequence[str] = ()
 
 
 def folder_of(log: OpenLog) -> Path:
@@ -238,10 +241,11 @@ def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> Conf
         raise kind(f"the folder cannot be listed: {(why.strerror or str(why)).lower()}")
     files: list[tuple[str, Path]] = []
     left_out = [] if len(some) <= SCANNED else [f"more than {SCANNED:,} names: the rest was not looked at"]
-    left_out += [
-        f"{os.path.join(start, name)}: the folder cannot be listed: {(why.strerror or str(why)).lower()}: left out"
+    closed = [
+        f"{os.path.join(start, name)}: the folder cannot be listed: {(why.strerror or str(why)).lower()}"
         for name, why in sorted(unlisted.items())
     ]
+    left_out += [f"{text}: left out" for text in closed]
     size, beyond = 0, 0
     inside = os.path.realpath(bounds)
     for match in some[:SCANNED]:
@@ -267,7 +271,7 @@ def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> Conf
         left_out.append(f"{beyond:,} more files left out: at most {FILES} files and {LARGEST:,} bytes")
     if not files and not left_out:
         raise BadConfig("no file there" if pattern == (_ALL,) else "no file fits")
-    return ConfiguredFiles(files, left_out)
+    return ConfiguredFiles(files, left_out, closed)
 
 
 def _text(path: Path) -> str:
@@ -288,10 +292,11 @@ PATHS = ("assembly.docs", "assembly.status", "tools")
 """Config keys that name files."""
 
 
-def missing(folder: Path | None, key: str, value: str | list[str]) -> Iterator[str]:
+def missing(folder: Path | None, key: str, value: str | list[str], *, below: bool = False) -> Iterator[str]:
     """What of the files that `value` names cannot be read, in words; `folder`: the log's, None where no log is known.
 
-    Then only paths that lead from everywhere are looked at.
+    Then only paths that lead from everywhere are looked at. `below`: also folders in a folder that cannot be listed,
+    which are left out when the files are read.
     """
     for name in [value] if isinstance(value, str) else value:
         if folder is None and not (name.startswith(("/", "~/"))):
@@ -301,6 +306,7 @@ def missing(folder: Path | None, key: str, value: str | list[str]) -> Iterator[s
             for source, path in found.files:
                 if source == name:
                     _text(path)
+            yield from found.unlisted if below else ()
         except CtxkitError as error:
             yield f"{name}: {error.message}"
 

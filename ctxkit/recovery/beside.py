@@ -67,7 +67,7 @@ def _config(log: OpenLog) -> Iterator[Finding]:
         origin = log.config.origin(key)
         line = origin.rpartition(":")[2] if origin.startswith(f"{own}:") and own else None
         where = f"config.toml line {line}" if line else origin
-        for text in missing(folder_of(log), key, value) if value else ():
+        for text in missing(folder_of(log), key, value, below=True) if value else ():
             yield Finding(where, "bad-config", f"{key}: {text}", int(line) if line else None)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.cli.terminal import streams
 from ctxkit.store.sidecar import Sidecar
 from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, message, ops, shell, shown, small
 from tests.cli.terminal.test_editor import drafts, edited, ended, opened, script, spawn, until
@@ -48,10 +49,20 @@ def test_what_editors_do_to_files(
 
 
 def test_no_editor_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without vi: 78, and what names one. A closed standard input is no terminal, and an editor may not need it."""
+    """None is named, and no terminal is there, or no vi: 78, and what names one; vi is not started. A closed standard
+    input is no terminal, and an editor may not need it.
+    """
     path = small(tmp_path)
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)
+    script(tmp_path, "touch started").rename(tmp_path / "vi")
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        ran = ctxkit("edit", path)
+    assert ran.code == 78 and "no editor is named, and this is no terminal: nothing was changed" in ran.err
+    assert "VISUAL or EDITOR names one" in ran.err and drafts(path) == [] and not list(tmp_path.rglob("started"))
+    (tmp_path / "vi").unlink()
+    monkeypatch.setattr(streams, "on_terminal", lambda: True)
     with monkeypatch.context() as bare:
         bare.setenv("PATH", str(tmp_path))
         ran = ctxkit("edit", path)

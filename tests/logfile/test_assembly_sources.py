@@ -14,7 +14,7 @@ from ctxkit import Log
 from ctxkit.core.assembly import Assembled
 from ctxkit.errors import BadConfig, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import FILES, LARGEST, configured_files, decoded, missing, words_of
-from tests.cli.runner import SMALL, ctxkit, good, lines, message
+from tests.cli.runner import SMALL, ctxkit, good, lines, message, small
 from tests.validators.anthropic_rules import problems as anthropic_problems
 from tests.validators.openai_rules import problems as openai_problems
 
@@ -318,4 +318,11 @@ def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.Monk
         return
     found = configured_files(tmp_path, "docs", several=True)
     assert [name for name, _ in found.files] == ["docs/a.md"]
-    assert found.left_out == ["docs/in: the folder cannot be listed: permission denied: left out"]
+    text = "docs/in: the folder cannot be listed: permission denied"
+    assert found.left_out == [f"{text}: left out"]
+    assert list(missing(tmp_path, "assembly.docs", ["docs"])) == []
+    assert list(missing(tmp_path, "assembly.docs", ["docs"], below=True)) == [text]
+    path = small(tmp_path)
+    good("config", path, "set", "assembly.docs", "docs")
+    ran = ctxkit("check", path)
+    assert ran.code == 1 and f"assembly.docs: {text}" in ran.text, ran

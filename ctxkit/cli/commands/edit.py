@@ -40,12 +40,12 @@ def command(
 ) -> None:
     """Edit the context in an editor: delete, reorder, change, add, bring back.
 
-    The editor is $VISUAL, else $EDITOR, else vi. The draft holds all messages of the log, a line `%% NUMBER TIME ROLE`
-    before each. What is out of the context is commented out, with its state: taking away the # brings it back, also
-    from before a clear. With numbers or criteria it holds these, and the others stay as they are. Saved as it is,
-    nothing changes; without any message the edit is cancelled. After a mistake the editor opens again, with what is
-    wrong at its line; where nobody sits at a terminal: exit 65, and the draft is kept. --print and --apply need no
-    editor: what one prints the other takes.
+    The editor is $VISUAL, else $EDITOR, else, on a terminal, vi. The draft holds all messages of the log, a line
+    `%% NUMBER TIME ROLE` before each. What is out of the context is commented out, with its state: taking away the #
+    brings it back, also from before a clear. With numbers or criteria it holds these, and the others stay as they are.
+    Saved as it is, nothing changes; without any message the edit is cancelled. After a mistake the editor opens again,
+    with what is wrong at its line; where nobody sits at a terminal: exit 65, and the draft is kept. --print and --apply
+    need no editor: what one prints the other takes.
     """
     chosen = bool(numbers) or only_context or any(getattr(selecting, key) for key in Selecting.__annotations__)
     if print_:

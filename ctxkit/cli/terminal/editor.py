@@ -18,6 +18,8 @@ from ctxkit.core.select import Selection
 from ctxkit.errors import BadConfig, BadDraft, EditorFailed
 
 USUAL = "vi"
+"""On a terminal alone: elsewhere it draws into whatever is there, and waits for keys that nobody types."""
+HINT = "VISUAL or EDITOR names one; --print and --apply need none"
 PRIVATE = 0o077
 """What an editor writes beside the file is for nobody else either."""
 AT_ONCE = 0.5
@@ -25,10 +27,13 @@ AT_ONCE = 0.5
 
 
 def edit(log: Log, asked: Selection, *, only_context: bool) -> Op | None:
-    """An edit of what was asked for. Raises what `run` and `Log.edit` raise; the hint says where a draft is kept."""
+    """An edit of what was asked for. Raises what `command`, `run` and `Log.edit` raise; the hint says where a draft is
+    kept.
+    """
     from ctxkit.edit.editor import Drafting
     from ctxkit.store.drafts import left
 
+    command(os.environ)
     beside = log.opening.sidecar
     for path in left(beside) if beside is not None else ():
         streams.say(f"a draft of an earlier edit is left: {path}")
@@ -45,8 +50,11 @@ def _again(error: BadDraft) -> bool:
 
 
 def command(env: Mapping[str, str]) -> str:
-    """The editor's command line."""
-    return next((words for name in ("VISUAL", "EDITOR") if (words := env.get(name, "").strip())), USUAL)
+    """The editor's command line. Raises BadConfig where none is named, and nobody sits at a terminal."""
+    named = next((words for name in ("VISUAL", "EDITOR") if (words := env.get(name, "").strip())), "")
+    if not named and not streams.on_terminal():
+        raise BadConfig("no editor is named, and this is no terminal: nothing was changed", HINT)
+    return named or USUAL
 
 
 def run(path: Path) -> None:
@@ -68,7 +76,7 @@ def run(path: Path) -> None:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         text = f"the editor {words!r} cannot be started: {why.lower()}: nothing was changed"
-        raise BadConfig(text, "VISUAL or EDITOR names one; --print and --apply need none") from error
+        raise BadConfig(text, HINT) from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.editor import command
 from ctxkit.store.drafts import left
 from ctxkit.store.sidecar import Sidecar
@@ -28,8 +29,9 @@ CANARY = "canary-7f3a9c"
         ({"EDITOR": "nano", "VISUAL": " "}, "nano"), ({"EDITOR": ""}, "vi"),
     ],
 )  # fmt: skip
-def test_which(env: dict[str, str], expected: str) -> None:
-    """VISUAL, then EDITOR, then vi; an empty one is none."""
+def test_which(env: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """VISUAL, then EDITOR, then vi on a terminal; an empty one is none."""
+    monkeypatch.setattr(streams, "on_terminal", lambda: True)
     assert command(env) == expected
 
 

@@ -197,6 +197,7 @@ def test_a_slow_source(tmp_path: Path, words: list[str], on_screen: bool) -> Non
             run.stdin.write(piece)
             run.stdin.flush()
             while fcntl.ioctl(run.stdin, termios.FIONREAD, b"\0" * 4) != b"\0" * 4:
+                assert run.poll() is None, "it ended before it had read all"
                 time.sleep(0.001)  # until the reader has it
         run.stdin.close()
         raw = b"".join(pieces(main)).decode()
