@@ -103,7 +103,7 @@ class CallLinks:
             end += 1
         return range(first, end)
 
-    def among(self, first: int, end: int, *beside: Packed) -> list[dict[int, tuple[str, ...]]]:
+    def among(self, first: int, end: int, *beside: PackedValues) -> list[dict[int, tuple[str, ...]]]:
         """The ids of the messages from `first` to before `end` that have any, by message; and so what stands `beside`
         these ids.
         """
