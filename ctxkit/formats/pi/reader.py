@@ -21,7 +21,7 @@ from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.columns import Columns
 from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow
-from ctxkit.formats.pi.tree import Tree, number, place_of, view_of
+from ctxkit.formats.pi.tree import EntryTree, number, place_of, view_of
 
 NAME = "pi"
 OWN = {"user", "assistant", "system", "developer", "tool"}
@@ -49,7 +49,7 @@ class PiReader:
         self._labels: list[OpLine] = []
         self._labelled: dict[str, str] = {}
         """Target entry -> id of the label that it has."""
-        self.tree = Tree()
+        self.tree = EntryTree()
         """The entries so far, but for those of `_taken`."""
         self._taken: list[tuple[int, int, int, int, str | None]] = []
         """Entries that are not yet there: message, row, line, parent and id."""

@@ -74,7 +74,7 @@ def _code(key: str) -> int:
     return hash(key) & 0x3FFFFFFF
 
 
-class Tree:
+class EntryTree:
     """The entries of a session, in columns, by index in file order.
 
     `numbers`: the message that each opens, 0 for none; `rows` (0-based), `lines` (1-based): where it stands; `parents`:
@@ -128,7 +128,7 @@ class Tree:
         return (at for at in entries if numbers[at] and at not in hidden)
 
 
-def view_of(tree: Tree) -> tuple[View, Sequence[int]]:
+def view_of(tree: EntryTree) -> tuple[View, Sequence[int]]:
     """The view, and the entries on the path (in which context edits that replace content are looked for)."""
     path, numbers, messages = tree.path(), tree.numbers, len(tree.opened)
     order: Sequence[int] = array("i", [numbers[at] for at in tree.told(path)])
@@ -147,7 +147,7 @@ def place_of(path: Sequence[int], at: int) -> int:
     return place if place < len(path) and path[place] == at else -1
 
 
-def _cuts(tree: Tree, path: Sequence[int], order: Sequence[int]) -> list[ProgramCut]:
+def _cuts(tree: EntryTree, path: Sequence[int], order: Sequence[int]) -> list[ProgramCut]:
     """What compactions and edits on the path took out; `order`: its messages."""
     told = Ranges.of(order)
     cuts: list[tuple[ProgramCut, int]] = []
@@ -169,7 +169,7 @@ def _cuts(tree: Tree, path: Sequence[int], order: Sequence[int]) -> list[Program
     return [cut for cut, _ in sorted(cuts + removed, key=lambda one: one[1])]
 
 
-def _compaction(tree: Tree, at: int, kept: Sequence[int], before: Ranges) -> ProgramCut:
+def _compaction(tree: EntryTree, at: int, kept: Sequence[int], before: Ranges) -> ProgramCut:
     """What it left out, and that its summary stands before what it kept. An earlier summary is not kept."""
     told = list(tree.told(kept))
     stays = [tree.numbers[one] for one in told if one not in tree.kept]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.formats.pi import tree as tree_
-from ctxkit.formats.pi.tree import IdIndex, Tree, number, place_of
+from ctxkit.formats.pi.tree import IdIndex, EntryTree, number, place_of
 
 
-def tree(*parents: int) -> Tree:
+def tree(*parents: int) -> EntryTree:
     """Entries with a message each that hang on these."""
-    found = Tree()
+    found = EntryTree()
     rows = range(len(parents))
     found.extend([at + 1 for at in rows], rows, [at + 1 for at in rows], parents, [f"e{at}" for at in rows])
     return found
