@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.formats.pi import tree as tree_
-from ctxkit.formats.pi.tree import IdIndex, EntryTree, number, place_of
+from ctxkit.formats.pi.tree import EntryTree, IdIndex, number, place_of
 
 
 def tree(*parents: int) -> EntryTree:
