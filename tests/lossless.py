@@ -102,8 +102,12 @@ def bodies(name: str, row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             for part in row.get("parts") or ():
                 state = part.get("state") or {}
                 yield "call", {"name": part.get("tool"), "args": state.get("input")}
-                yield "result", state.get("error", state.get("output"))
-                yield "thinking" if part.get("type") == "reasoning" else "text", part.get("text")
+                told = state.get("error", state.get("output"))
+                known = state.get("metadata") or {}
+                told = known.get("output") if known.get("interrupted") else told
+                yield "result", None if (state.get("time") or {}).get("compacted") else told  # agents, opencode 3
+                if not part.get("ignored") or (row.get("info") or {}).get("role") != "user":
+                    yield "thinking" if part.get("type") == "reasoning" else "text", part.get("text")
         case _:
             answers = row.get("role") in ("tool", "function")
             for key in MESSAGE:
