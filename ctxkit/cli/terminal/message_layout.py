@@ -23,8 +23,10 @@ Spans = list[str | Styled]
 
 RESULT_LINES, CALL_LINES = 3, 12
 """Lines of a result, and of a call, that are shown unless --full."""
-ROWS = 3
-"""Rows of the screen that one of these lines takes."""
+ROWS, CALL_ROWS = 3, 8
+"""Rows of the screen that one of these lines takes at most, and the first line of a call."""
+SHORT = 0.05
+"""Seconds below which nobody asks how long a call took."""
 ROOMY = 40
 """Columns from which on bodies are indented by four."""
 SIGNS = {GONE: "red", CAME: "green", SAME: "dim"}
@@ -127,9 +129,9 @@ class MessageLayout:
     def _call(self, call: Call) -> Iterator[Spans]:
         words = told(call, full=self.full)
         name = safe(call.name, keep_newlines=False)
-        target = self._shortened(words.target)
+        target = self._shortened(words.target, CALL_ROWS)
         first: Spans = ["→ ", Styled(name, "magenta"), *([f" {target}"] if target else [])]
-        yield from self._cut(_wrapped(first, self._room, 4))
+        yield from self._cut(_wrapped(first, self._room, 4), CALL_ROWS)
         shown = words.lines if self.full else words.lines[:CALL_LINES]
         for sign, text in shown:
             style = SIGNS.get(sign, "")
@@ -145,14 +147,14 @@ class MessageLayout:
         failed = result.is_error or bool(found.status)
         style, lead = ("red", "✗ ") if failed else ("dim", "← ")
         said = ["" if found.status is None else f"exit {found.status}"]
-        said += [] if found.seconds is None else [f"{found.seconds:.1f} s"]
+        said += [] if found.seconds is None or found.seconds < SHORT else [f"{found.seconds:.1f} s"]
         heading = ", ".join(filter(None, said))
         if heading:
             yield [Styled(lead + heading, style)]
             lead = "  "
         if found.text.strip() or not heading:
             lines = uncoloured(found.text).strip("\n").split("\n")
-            shown = lines if self.full else lines[:RESULT_LINES]
+            shown = lines if self.full else [line for line in lines if line.strip()][:RESULT_LINES] or [""]
             for line in shown:
                 yield from self._cut(self._styled(lead, self._shortened(line), style))
                 lead = "  "
@@ -162,10 +164,10 @@ class MessageLayout:
     def _left(self, count: int, lead: str) -> Spans:
         return [Styled(clip(f"{lead}… {count:,} more line{'s' * (count != 1)} (--full)", self._room), "dim")]
 
-    def _shortened(self, line: str) -> str:
+    def _shortened(self, line: str, rows: int = ROWS) -> str:
         """What of a line can be seen, so that a long one is not laid out."""
         line = uncoloured(line).replace("\n", "␊")
-        return safe(line if self.full else line[: (ROWS + 1) * self.width])
+        return safe(line if self.full else line[: (rows + 1) * self.width])
 
     def _lead(self, lead: str, lines: Sequence[str], style: str) -> Iterator[Spans]:
         """Lines in one style, the first behind a sign, the others below it."""
@@ -179,14 +181,14 @@ class MessageLayout:
             text = (lead if not row else " " * hang) + _plain(spans)
             yield [Styled(text, style) if style else text] if text.strip() else []
 
-    def _cut(self, rows: Iterator[Spans]) -> Iterator[Spans]:
-        """A line on ROWS rows at most, unless --full."""
+    def _cut(self, rows: Iterator[Spans], most: int = ROWS) -> Iterator[Spans]:
+        """A line on so many rows at most, unless --full."""
         if self.full:
             yield from rows
             return
-        held = list(islice(rows, ROWS + 1))
-        yield from held[:ROWS]
-        if len(held) > ROWS:
+        held = list(islice(rows, most + 1))
+        yield from held[:most]
+        if len(held) > most:
             yield [Styled("  … (--full)", "dim")]
 
     def _folded(self, line: str) -> Iterator[Spans]:

@@ -62,6 +62,11 @@ PARTS: dict[str, tuple[Part, list[str]]] = {
         Result("c", "Wall time: 1.25 seconds\nProcess exited with code 0\nOutput:\nok"),
         ["    ← exit 0, 1.2 s", "      ok"],
     ),
+    "a quick one": (Result("c", "Wall time: 0.0000 seconds\nProcess exited with code 0\nOutput:\n"), ["    ← exit 0"]),
+    "empty lines": (
+        Result("c", "1\n\n\n2\n\n3\n4"),
+        ["    ← 1", "      2", "      3", "      … 4 more lines (--full)"],
+    ),
     "an empty one": (Result("c", ""), []),
     "a picture": (Image("image/png", "AAAA", ""), ["    [image image/png 3 bytes]"]),
     "others": (Other("odd", {"x": 1}), ["    [odd]"]),
