@@ -27,6 +27,8 @@ ROWS, CALL_ROWS = 3, 8
 """Rows of the screen that one of these lines takes at most, and the first line of a call."""
 SHORT = 0.05
 """Seconds below which nobody asks how long a call took."""
+WIDEST = 1000
+"""Columns that are used of a terminal, however wide it says it is."""
 ROOMY = 40
 """Columns from which on bodies are indented by four."""
 SIGNS = {GONE: "red", CAME: "green", SAME: "dim"}
@@ -37,9 +39,9 @@ class MessageLayout:
     """For a terminal of `width` columns. `rich`: Markdown and code are coloured; `full`: nothing is cut."""
 
     def __init__(self, width: int, *, rich: bool, full: bool) -> None:
-        self.width, self.rich, self.full = width, rich, full
+        self.width, self.rich, self.full = min(width, WIDEST), rich, full
         self.indent = " " * (4 if width >= ROOMY else 2)
-        self._room = width - len(self.indent)
+        self._room = self.width - len(self.indent)
 
     def header(
         self, label: str, role: str, time: str, *, name: str | None, protected: bool, notes: str
