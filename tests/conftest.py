@@ -69,12 +69,13 @@ class Named:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--whole`: what a push runs a part of is run whole."""
     parser.addoption("--whole", action="store_true", help="all of every search (tests/effort.py), files on a disk")
+    parser.addoption("--times", type=int, default=1, metavar="N", help="N times what a push runs of every search")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """How much is run, where files go, and who says what failed: the process with a screen, not a worker of xdist."""
-    effort.WHOLE = config.getoption("whole")
+    effort.WHOLE, effort.TIMES = config.getoption("whole"), config.getoption("times")
     if not effort.WHOLE and not config.getoption("hypothesis_profile"):
         settings.load_profile("push")
     roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM

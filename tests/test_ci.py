@@ -21,10 +21,12 @@ def test_bash_reads_it(name: str) -> None:
 
 
 def test_the_steps_of_the_full_run() -> None:
-    """Each has a limit, an hour in all at most, and each module and script is there."""
+    """Each has a limit, an hour in all at most; each module and script is there, and each of `just torture`."""
     assert sum(map(int, re.findall(r"^\s*step (\d+) ", FULL, re.M))) <= 60
     modules = re.findall(r"-m (tests\.[a-z.]+)", FULL)
-    assert {"tests.killing", "tests.fuzz", "tests.resume"} <= set(modules)
+    justfile = (ROOT / "justfile").read_text(encoding="utf-8").partition("\ntorture:\n")[2].partition("\n\n")[0]
+    torture = set(re.findall(r"-m (tests\.[a-z.]+)", justfile))
+    assert len(torture) == 3 and {"tests.fuzz", "tests.resume", *torture} <= set(modules)
     for module in modules:
         place = ROOT / module.replace(".", "/")
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
@@ -38,5 +40,8 @@ def test_a_push_runs_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (effort.part(200), effort.part(1), effort.one_of(7)) == (200 // effort.PART, 1, 7)
     pieces = [effort.some(range(10), 3, case) for case in range(3)]
     assert sorted(n for piece in pieces for n in piece) == [*range(10)]
+    monkeypatch.setattr(effort, "TIMES", 4)
+    assert (effort.examples(6000), effort.examples(20), effort.part(200)) == (4000, 20, 4 * (200 // effort.PART))
+    assert (effort.one_of(47), effort.one_of(3), len(effort.some(range(10), 3))) == (11, 1, 10)
     monkeypatch.setattr(effort, "WHOLE", True)
     assert (effort.examples(60), effort.part(200), effort.one_of(7), len(effort.some("abc", 3))) == (60, 200, 1, 3)

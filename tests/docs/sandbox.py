@@ -1,7 +1,7 @@
 """A folder with the guide's logs and a `ctxkit` whose clock and ids are fixed: what the docs show is run here.
 
-The command on PATH is this interpreter's ctxkit; around it (not in it) the clock says BASE plus a minute a command, and
-ids follow from the command line. So ops, their sums and all, are the same in every run.
+The command on PATH is this interpreter's ctxkit (`prefork.py`), with a clock that goes on a minute a command, and ids
+that follow from the command line. So ops, their sums and all, are the same in every run.
 """
 
 from __future__ import annotations
@@ -14,25 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxkit.export.agents import AGENTS, slug
+from tests.docs import prefork
 from tests.docs.pages import ROOT
 
 GUIDE = ROOT / "fixtures/guide"
 ELSEWHERE = "/home/you/logs"
 """What is shown for the working folder, where a message has its path."""
-BASE = 1770908400
-"""2026-02-12T15:00:00Z, after the last message of the guide's logs."""
-
-COMMAND = f"""#!{sys.executable}
-import hashlib, os, sys, time
-sys.path.insert(0, {str(ROOT)!r})
-step = int(os.environ["DOCS_STEP"])
-words = hashlib.sha256(repr((step, sys.argv[1:])).encode()).hexdigest()
-time.time = lambda: {BASE} + 60.0 * step
-os.urandom = lambda size: bytes.fromhex((words[:12] + words[-4:] + words[12:60])[: 2 * size])
-from ctxkit.cli.app import main
-main()
-"""
-
 PYTHON = f"""#!/bin/sh
 PYTHONPATH={str(ROOT)!r} exec {sys.executable!r} "$@"
 """
@@ -54,7 +41,7 @@ def make(folder: Path) -> Path:
     for log in GUIDE.glob("*.jsonl"):
         shutil.copyfile(log, work / log.name)
     agents = [(agent.program, STARTED) for agent in AGENTS.values()]
-    for program, text in (("ctxkit", COMMAND), ("python", PYTHON), ("python3", PYTHON), *agents):
+    for program, text in (("ctxkit", prefork.program()), ("python", PYTHON), ("python3", PYTHON), *agents):
         path = folder / "bin" / program
         path.write_text(text)
         path.chmod(0o755)
