@@ -77,13 +77,13 @@ smoke:
 ci:
     bash .ci/run
 
-# That, and what is too large for every push: real agents, all kills, the wheel; an hour at most, installs what it needs
+# That, and what is too large for every push: real agents, more kills, the wheel; an hour at most, installs what it needs
 full:
     bash .ci/full
 
-# Kills, failing calls and many processes at once, whole and on a disk (an hour at most)
+# Kills, failing calls and many processes at once, whole and on a disk (more than an hour)
 torture:
-    python -m pytest -q -n auto -m torture --whole
+    python -m pytest -q -n auto --dist=worksteal -m torture --whole
     python -m tests.kills
     python -m tests.killing
     python -m tests.chains
