@@ -6,16 +6,13 @@ Each rule was tried on the agent itself (`tests/resume`).
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.formats.registry import HOMES
-
-LONGEST_SLUG = 200
-"""Characters of a folder's name in Claude Code; of a longer one these and a hash."""
+from ctxkit.formats.session_folders import LAYOUTS, pi_slug, slug
 
 
 class Agent(NamedTuple):
@@ -57,26 +54,6 @@ class Agent(NamedTuple):
         return root.glob(self.files.format(id=identity))
 
 
-def slug(folder: str) -> str:
-    """The name that Claude Code gives the folder of the sessions of a working folder."""
-    found = re.sub(r"[^A-Za-z0-9]", "-", folder)
-    return found if len(found) <= LONGEST_SLUG else f"{found[:LONGEST_SLUG]}-{_hash(folder)}"
-
-
-def _hash(text: str) -> str:
-    """Claude Code's hash of a text: 31 h + c over UTF-16, of 32 bits, to the base 36."""
-    raw = text.encode("utf-16-le", "surrogatepass")
-    value = 0
-    for at in range(0, len(raw), 2):
-        value = (31 * value + int.from_bytes(raw[at : at + 2], "little")) & 0xFFFFFFFF
-    value = abs(value - (1 << 32) if value >> 31 else value)
-    digits = ""
-    while value or not digits:
-        value, rest = divmod(value, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + digits
-    return digits
-
-
 def _by_slug(root: Path, cwd: str, name: str) -> Path:
     return root / slug(cwd)
 
@@ -87,7 +64,7 @@ def _by_day(root: Path, cwd: str, name: str) -> Path:
 
 
 def _pi(root: Path, cwd: str, name: str) -> Path:
-    return root / f"--{re.sub(r'[/:]', '-', cwd.removeprefix('/'))}--"
+    return root / pi_slug(cwd)
 
 
 AGENTS: dict[str, Agent] = {
@@ -95,7 +72,7 @@ AGENTS: dict[str, Agent] = {
     for agent in (
         Agent("claude-code", "Claude Code", "claude", ("--resume", "{id}"), _by_slug, "*/{id}.jsonl"),
         Agent("codex", "Codex", "codex", ("resume", "{id}"), _by_day, "**/rollout-*-{id}.jsonl"),
-        Agent("pi", "pi", "pi", ("--session", "{id}"), _pi, "**/*_{id}.jsonl", "PI_CODING_AGENT_SESSION_DIR"),
+        Agent("pi", "pi", "pi", ("--session", "{id}"), _pi, "**/*_{id}.jsonl", LAYOUTS["pi"].flat),
     )
 }
 """Format -> its agent."""

@@ -14,8 +14,8 @@ import msgspec
 from ctxkit.core.text.json_structs import NoObject
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
-from ctxkit.export.agents import slug
 from ctxkit.formats.base import Row
+from ctxkit.formats.session_folders import slug
 from ctxkit.logfile.read import blocks_of
 from ctxkit.store.spool import lines_of
 

@@ -39,8 +39,9 @@ class SessionLayout(NamedTuple):
 
     `pattern`: the path of a session below the home of sessions, where `*` is a name of a folder or file. `slug`: what
     the first folder of it is called for a folder that the program runs in; None where it says nothing of that. `cut`:
-    characters of a slug from which on it ends in a digest. `id`: finds the id in a path. `keys`: where in a row the
-    folder, the branch and the id stand. `skip`: names of files that are none of a session's.
+    characters of a slug behind which a digest stands. `id`: finds the id in a path. `keys`: where in a row the
+    folder, the branch and the id stand. `skip`: names of files that are none of a session's. `flat`: the variable that
+    names one folder for all sessions.
     """
 
     pattern: str
@@ -49,13 +50,35 @@ class SessionLayout(NamedTuple):
     cut: int = 1 << 30
     keys: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]] = ((), (), ())
     skip: re.Pattern[str] | None = None
+    flat: str = ""
 
 
-def _dashes(folder: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "-", folder)
+LONGEST_SLUG = 200
+"""Characters of a folder's name in Claude Code; of a longer one these and a hash."""
 
 
-def _pi(folder: str) -> str:
+def slug(folder: str) -> str:
+    """The name that Claude Code gives the folder of the sessions of a working folder."""
+    found = re.sub(r"[^A-Za-z0-9]", "-", folder)
+    return found if len(found) <= LONGEST_SLUG else f"{found[:LONGEST_SLUG]}-{_hash(folder)}"
+
+
+def _hash(text: str) -> str:
+    """Claude Code's hash of a text: 31 h + c over UTF-16, of 32 bits, to the base 36."""
+    raw = text.encode("utf-16-le", "surrogatepass")
+    value = 0
+    for at in range(0, len(raw), 2):
+        value = (31 * value + int.from_bytes(raw[at : at + 2], "little")) & 0xFFFFFFFF
+    value = abs(value - (1 << 32) if value >> 31 else value)
+    digits = ""
+    while value or not digits:
+        value, rest = divmod(value, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + digits
+    return digits
+
+
+def pi_slug(folder: str) -> str:
+    """The same of pi."""
     dashes = re.sub(r"[/\\:]", "-", folder.removeprefix("/"))
     return f"--{dashes}--"
 
@@ -73,13 +96,19 @@ _UUID_AT_END = re.compile(r"([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl$")
 _ENVELOPE = (("cwd",), ("gitBranch",), ("sessionId",))
 
 LAYOUTS: dict[str, SessionLayout] = {
-    "claude-code": SessionLayout("*/*.jsonl", _STEM, _dashes, 190, _ENVELOPE, re.compile("agent-")),
+    "claude-code": SessionLayout("*/*.jsonl", _STEM, slug, LONGEST_SLUG, _ENVELOPE, re.compile("agent-")),
     "codex": SessionLayout(
         "*/*/*/rollout-*.jsonl",
         _UUID_AT_END,
         keys=(("payload", "cwd"), ("payload", "git", "branch"), ("payload", "id")),
     ),
-    "pi": SessionLayout("*/*.jsonl", re.compile(r"([^/_]+)\.jsonl$"), _pi, keys=(("cwd",), (), ("id",))),
+    "pi": SessionLayout(
+        "*/*.jsonl",
+        re.compile(r"([^/_]+)\.jsonl$"),
+        pi_slug,
+        keys=(("cwd",), (), ("id",)),
+        flat="PI_CODING_AGENT_SESSION_DIR",
+    ),
     "gemini-cli": SessionLayout(
         "*/chats/session-*", re.compile(r"([0-9a-f]{8})\.jsonl?$"), _sha256, keys=((), (), ("sessionId",))
     ),
@@ -88,7 +117,7 @@ LAYOUTS: dict[str, SessionLayout] = {
         re.compile(r"([^/]+)/events\.jsonl$"),
         keys=(("data", "context", "cwd"), ("data", "context", "branch"), ("data", "sessionId")),
     ),
-    "qwen-code": SessionLayout("*/chats/*.jsonl", _STEM, _dashes, 190, _ENVELOPE),
+    "qwen-code": SessionLayout("*/chats/*.jsonl", _STEM, slug, LONGEST_SLUG, _ENVELOPE),
     "cursor": SessionLayout("*/agent-transcripts/*/*.jsonl", _STEM, _cursor),
     "goose": SessionLayout("*.jsonl", _STEM, keys=(("working_dir",), (), ())),
     "amp": SessionLayout("*.json", _STEM, keys=(("env", "initial", "trees", "uri"), (), ("id",))),

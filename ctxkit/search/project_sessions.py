@@ -137,10 +137,12 @@ def _candidates(env: Mapping[str, str], of: Project | None, format: str | None) 
         if format is not None and name != format:
             continue
         layout = LAYOUTS[name]
-        folders = _folders(name, layout, str(home), of)
-        pieces = layout.pattern.split("/")[0 if folders is None else 1 :]
-        for folder, begun in folders if folders is not None else [(str(home), "")]:
-            for path, found in _below(folder, pieces):
+        pieces = layout.pattern.split("/")
+        flat = env.get(layout.flat, "")
+        folders = [(flat, "")] if flat else _folders(name, layout, str(home), of)
+        within = pieces[-1:] if flat else pieces if folders is None else pieces[1:]
+        for folder, begun in [(str(home), "")] if folders is None else folders:
+            for path, found in _below(folder, within):
                 if found.st_size and not (layout.skip and layout.skip.match(os.path.basename(path))):
                     yield SessionFile(
                         path, name, found.st_mtime_ns, found.st_size, begun, session_id(name, path),
@@ -164,7 +166,8 @@ def _folders(format: str, layout: SessionLayout, home: str, of: Project | None) 
         begun = ((name, known.get(name) or _marked(home, name) or slugs.get(name.lower(), "")) for name in names)
         return [(os.path.join(home, name), folder) for name, folder in begun if folder and of.holds(folder)]
     own = {layout.slug(one)[: layout.cut]: one for one in of.spellings}
-    below = tuple(layout.slug(os.path.join(one, "a")).rpartition("a")[0][: layout.cut] for one in of.spellings)
+    inner = [layout.slug(os.path.join(one, "a")) for one in of.spellings]
+    below = tuple(one[: layout.cut] if len(one) > layout.cut else one.rpartition("a")[0] for one in inner)
     fitting = (name for name in names if name[: layout.cut] in own or name.startswith(below))
     return [(os.path.join(home, name), own.get(name[: layout.cut], "")) for name in fitting]
 

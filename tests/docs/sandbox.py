@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctxkit.export.agents import AGENTS, slug
+from ctxkit.export.agents import AGENTS
+from ctxkit.formats.session_folders import slug
 from tests.docs import prefork
 from tests.docs.pages import ROOT
 

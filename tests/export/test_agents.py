@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.export.agents import AGENTS, slug
+from ctxkit.export.agents import AGENTS
+from ctxkit.formats.session_folders import slug
 from ctxkit.formats.targets import SESSIONS
 
 ID = "5e551011-0000-4000-8000-0000000000aa"

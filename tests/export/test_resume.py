@@ -11,7 +11,8 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.errors import CannotCreate, CtxkitError, NoPermission, NothingToSend, Usage
-from ctxkit.export.agents import AGENTS, slug
+from ctxkit.export.agents import AGENTS
+from ctxkit.formats.session_folders import slug
 from tests.shared import HERE
 
 GUIDE = HERE.parent / "fixtures/guide"

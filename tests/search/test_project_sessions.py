@@ -123,11 +123,23 @@ def test_a_long_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Claude Code ends the name of a long folder in a digest: what stands before it is enough."""
     folder = home / ("x" * 120) / ("y" * 120)
     repository(folder)
-    slug = home / ".claude/projects" / (dashes(str(folder))[:200] + "-1a2b3c")
-    slug.mkdir(parents=True)
-    (slug / "a.jsonl").write_bytes(PROGRAMS["claude-code"](home, str(folder), "a", "hi")[1])
+    for i, begun in enumerate((folder, folder / "a", folder / "inner/a")):
+        slug = home / ".claude/projects" / (dashes(str(begun))[:200] + f"-1a2b3c{i}")
+        slug.mkdir(parents=True)
+        (slug / f"{i}.jsonl").write_bytes(PROGRAMS["claude-code"](home, str(begun), str(i), "hi")[1])
     monkeypatch.chdir(folder)
-    assert found() == [str(folder)]
+    assert sorted(found()) == [str(folder), f"{folder}/a", f"{folder}/inner/a"]
+
+
+def test_one_folder_for_all(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pi may keep all its sessions in a folder that a variable names: their first rows say whose they are."""
+    for i, folder in enumerate(("shop", "other")):
+        path = session(home, "pi", home / folder, f"3f2a91c{i}-0000-4000-8000-000000000000")
+        (home / "flat").mkdir(exist_ok=True)
+        path.rename(home / "flat" / path.name)
+    assert found() == []
+    monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", str(home / "flat"))
+    assert found() == [str(home / "shop")]
 
 
 def test_many_are_read_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
