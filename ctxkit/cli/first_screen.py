@@ -134,7 +134,7 @@ def _bar(held: Fullness) -> Line:
     share = held.used / held.limit
     filled = min(BAR, round(share * BAR))
     return [Styled(FULL * filled, held.level), Styled(EMPTY * (BAR - filled), "dim"),
-            f" {int(100 * share):>2} % of {brief(held.limit):>4}"[: 1 + 14]]  # fmt: skip
+            f" {'<1' if 0 < share < 0.01 else int(100 * share):>2} % of {brief(held.limit):>4}"]  # fmt: skip
 
 
 def _agent(one: Session) -> str:

@@ -104,7 +104,7 @@ def _by_words(name: str, said: str, env: Mapping[str, str], here: Project, progr
     if found:
         text = f"{name} fits {len(found)} sessions: nothing was done"
         raise AmbiguousSession(
-            _lines(text, candidates(found, env)), "name one by its id, or by more words of its title"
+            _lines(text, candidates(found, env)), "name one by its id or its path, or by more words of its title"
         )
     text = f"{name}: no session of {here.folder} has this id, or these words in its title"
     raise NoSuchSession(_lines(text, candidates(own, env)), HINT if own else ELSEWHERE)

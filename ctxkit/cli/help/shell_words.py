@@ -12,6 +12,9 @@ from typing import NamedTuple
 BREAKS = " \t\n\"'><=;|&(:"
 """What ends a word for bash's line editor, unless COMP_WORDBREAKS says otherwise."""
 
+STAYS = "@"
+"""What breaks a word, and is a part of the word behind it: bash has it begin names of hosts."""
+
 _SPECIAL = re.compile(r"[^\w@%+,./:=^~-]")
 """What bash would act on outside of quotes; letters of all scripts are none of it."""
 
@@ -73,8 +76,10 @@ def _word(line: str, i: int, breaks: str, *, redirects: bool) -> tuple[int, Shel
             i += 1
             text += line[i : i + 1]
         else:
+            if c in breaks and c in STAYS:
+                start, kept = i - begin, text
             text += c
-            if c in breaks:
+            if c in breaks and c not in STAYS:
                 start, kept = i + 1 - begin, text
         i += 1
     if quote:

@@ -11,6 +11,7 @@ import pytest
 from ctxkit.cli.commands.completion import FILES, SCRIPTS
 from tests.cli.runner import ctxkit, good, small
 from tests.cli.shells import Shell, fish
+from tests.homes import session
 
 LABELS = [
     "before-refactor",
@@ -56,7 +57,7 @@ def test_a_script_per_shell() -> None:
 
 
 def test_commands_options_and_marks(shell: Shell) -> None:
-    """TAB completes a command, an option, a choice behind an equals sign or a blank, a file, and a mark."""
+    """TAB completes a command, an option, a choice behind an equals sign or a blank, a file, a session, a mark."""
     assert shell.tab("ctxkit rew") == "ctxkit rewind "
     assert shell.tab("ctxkit show chat.jsonl --after") == "ctxkit show chat.jsonl --after-mark "
     assert shell.tab("ctxkit export chat.jsonl --to anth") == "ctxkit export chat.jsonl --to anthropic "
@@ -69,6 +70,9 @@ def test_commands_options_and_marks(shell: Shell) -> None:
     assert shell.tab("cat chat.jsonl | ctxkit forget ./chat.jsonl --dry") == (
         "cat chat.jsonl | ctxkit forget ./chat.jsonl --dry-run "
     )
+    session(shell.folder, "codex", shell.folder, "019ed99c-d00d-7613-b2e7-d2f512f78afd")
+    assert shell.tab("ctxkit show @co") == "ctxkit show @codex "
+    assert shell.tab("ctxkit forget @019") == "ctxkit forget @019ed99c "
     assert shell.tab("ctxkit nonsense chat.jsonl bef") == "ctxkit nonsense chat.jsonl bef"
     assert shell.tab("ctxkit rewind missing.jsonl bef") == "ctxkit rewind missing.jsonl bef"
 

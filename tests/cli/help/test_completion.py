@@ -139,6 +139,6 @@ def test_sessions_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert values("show", "@", "@") == [] == values("show", "--grep", "@")
     ctxkit("mark", "@codex", "before")
     assert values("rewind", "@codex", "") == ["before"]
-    breaks = " \t\n\"'@><=;|&(:"  # as bash has them, which takes what stands behind the sign
-    assert ctxkit("__complete", "bash", "ctxkit show @co", breaks).text == "words\ncodex\n"
+    breaks = " \t\n\"'@><=;|&(:"  # as bash has them
+    assert ctxkit("__complete", "bash", "ctxkit show @co", breaks).text == "words\n@codex\n"
     assert ctxkit("__complete", "bash", "ctxkit show @co").text == "words\n@codex\n"
