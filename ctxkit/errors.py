@@ -1,7 +1,7 @@
 """Exit codes and errors: one class per cause, raised anywhere, rendered once (by `cli/terminal/error_report.py`).
 
 A message names the object, says what was not changed, and is lower case; `hint` says what to do.
-Text from a transcript may stand in a message as it is: the renderer passes every line through `safe()`.
+A message may contain text from a transcript as it is: the renderer passes every line through `safe()`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class UnknownAgent(CtxkitError):
 
 
 class EditorFailed(CtxkitError):
-    """The editor ended with an error, or was ended by a signal: what it left is not applied."""
+    """The editor ended with an error, or by a signal: its changes are not applied."""
 
     code = ExitCode.NO
 
@@ -107,19 +107,19 @@ class WindowOff(CtxkitError):
 
 
 class DoesNotFit(CtxkitError):
-    """A context that no trim makes small enough: nothing of it goes on, in a pipe either."""
+    """A context that no trim makes small enough: nothing is printed, not even in a pipe."""
 
     code = ExitCode.NO
 
 
 class ContextFull(CtxkitError):
-    """No room in the budget for what the user says: it was not added."""
+    """No room in the budget for the user's message: it was not added."""
 
     code = ExitCode.NO
 
 
 class OverBudget(CtxkitError):
-    """More tokens are used than was asserted."""
+    """More tokens are used than --fail-at or --fail-over allows."""
 
     code = ExitCode.NO
 
@@ -130,7 +130,7 @@ class NothingToSend(CtxkitError):
     code = ExitCode.NO
 
 
-# 2: the call's words are off
+# 2: wrong usage
 class Usage(CtxkitError):
     """Arguments that do not go together, or cannot be read."""
 
@@ -144,7 +144,7 @@ class UnknownMessage(CtxkitError):
 
 
 class BadPattern(CtxkitError):
-    """A regular expression that does not compile, or ran into its deadline."""
+    """A regular expression that does not compile, or takes too long."""
 
     code = ExitCode.USAGE
 
@@ -195,25 +195,25 @@ class ForeignLog(CtxkitError):
 
 
 class NoRefusal(CtxkitError):
-    """Text that should be a provider's refusal of a request that is too large, and is not."""
+    """A text that is not a provider's error for a request that is too large."""
 
     code = ExitCode.REFUSED
 
 
 class BadTools(CtxkitError):
-    """A file that should hold tool definitions, and does not."""
+    """A file that holds no tool definitions."""
 
     code = ExitCode.REFUSED
 
 
 class BadSummary(CtxkitError):
-    """Text that should stand for messages, and cannot."""
+    """A text that cannot be the summary of messages."""
 
     code = ExitCode.REFUSED
 
 
 class BadSnapshot(CtxkitError):
-    """A file that should be a snapshot, and is none, is damaged, or of a newer version."""
+    """A file that is not a snapshot, is damaged, or of a newer version."""
 
     code = ExitCode.REFUSED
 
@@ -225,7 +225,7 @@ class BadDraft(CtxkitError):
     mistakes: tuple[tuple[int, str], ...] = ()
 
     def name(self, path: str) -> None:
-        """Say in which file the first mistake stands."""
+        """Put the file and line of the first mistake into the message."""
         if self.mistakes:
             line, text = self.mistakes[0]
             more = f" (and {len(self.mistakes) - 1} more)" if len(self.mistakes) > 1 else ""
@@ -233,19 +233,19 @@ class BadDraft(CtxkitError):
 
 
 class UnknownFormat(CtxkitError):
-    """The content looks like no format that ctxkit reads."""
+    """The content is of no format that ctxkit reads."""
 
     code = ExitCode.REFUSED
 
 
 class Unforeseen(CtxkitError):
-    """A file among many at which ctxkit itself fails: it is named, and the others are looked at."""
+    """A file among many at which ctxkit itself fails: it is named, and the others are read."""
 
     code = ExitCode.REFUSED
 
 
 class BadMessage(CtxkitError):
-    """A message to be added is not one."""
+    """Something that should be added as a message is not one."""
 
     code = ExitCode.REFUSED
 
@@ -267,7 +267,7 @@ class NoSuchSession(CtxkitError):
 class ModelFailed(CtxkitError):
     """A model that was asked gave no answer that can be used.
 
-    `again`: another try may help, not before `after` seconds from now; `too_large`: it does not take so many tokens.
+    `again`: another try may help, not before `after` seconds from now; `too_large`: the model takes fewer tokens.
     """
 
     code = ExitCode.PROVIDER
@@ -288,7 +288,7 @@ class ReadFailed(CtxkitError):
 
 
 class WriteFailed(CtxkitError):
-    """The op may not be durable: not acknowledged."""
+    """The op may not be on disk, so success is not reported."""
 
     code = ExitCode.IO
 

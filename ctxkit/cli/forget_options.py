@@ -27,14 +27,14 @@ SHOWN = 20
 
 
 class ForgetOptions:
-    """How messages leave."""
+    """Leaving the context."""
 
     planning: Annotated[
-        str | None, typer.Option(metavar="N,...", help="The conversation about it, which goes with it.")
+        str | None, typer.Option(metavar="N,...", help="The conversation about the forgetting; it leaves too.")
     ] = None
-    include_protected: Annotated[bool, typer.Option("--include-protected", help="Protected ones too.")] = False
+    include_protected: Annotated[bool, typer.Option("--include-protected", help="Protected messages too.")] = False
     keep_summary: Annotated[
-        bool, typer.Option("--keep-summary", help="Keep a model's summary although it tells what is forgotten.")
+        bool, typer.Option("--keep-summary", help="Keep a model's summary, even if it contains what is forgotten.")
     ] = False
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask when messages are chosen by criteria.")] = False
 

@@ -41,25 +41,27 @@ if TYPE_CHECKING:
 
 
 class Searching:
-    """What is searched, and what is printed of it."""
+    """Searching and printing."""
 
     text: Annotated[
         list[str] | None,
-        typer.Option("-e", "--text", metavar="TEXT", help="The text; all words are logs then. Of several, any."),
+        typer.Option(
+            "-e", "--text", metavar="TEXT", help="The text to find; then all words are logs. Repeat for alternatives."
+        ),
     ] = None
     regex: Annotated[bool, typer.Option("--regex", help="TEXT is a regular expression; ^ and $ are ends of lines.")] = (
         False
     )
-    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Upper and lower case are the same.")] = False
+    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case.")] = False
     state: Annotated[
-        str | None, typer.Option(metavar="STATE,...", help="Only what is so: in, out, forgotten, rewound, cleared, ...")
+        str | None, typer.Option(metavar="STATE,...", help="Only hits in this state: in, out, forgotten, rewound, ...")
     ] = None
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most N hits, the first ones.")] = None
-    count: Annotated[bool, typer.Option("-c", "--count", help="Print how many hits a log has, nothing else.")] = False
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N hits.")] = None
+    count: Annotated[bool, typer.Option("-c", "--count", help="Print only the number of hits of each log.")] = False
     files_with_matches: Annotated[
-        bool, typer.Option("-l", "--files-with-matches", help="Print the names of the logs with hits, nothing else.")
+        bool, typer.Option("-l", "--files-with-matches", help="Print only the names of logs with hits.")
     ] = False
-    null: Annotated[bool, typer.Option("-0", "--null", help="With -l: names as they are, a NUL behind each.")] = False
+    null: Annotated[bool, typer.Option("-0", "--null", help="With -l: end each name with a NUL byte.")] = False
 
     topic = False
     """TEXT was made of what --about says: no text was given."""

@@ -47,58 +47,56 @@ UnpickedLog = Annotated[str, typer.Argument(metavar="[LOG]", help=LOG_HELP, show
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
 
 MaxTokens = Annotated[
-    str | None, typer.Option("--max-tokens", metavar="N|P%", help="Tokens that fit (128000, 128k, 30%).")
+    str | None, typer.Option("--max-tokens", metavar="N|P%", help="The budget in tokens (128000, 128k, 30%).")
 ]
 """`cli/amounts.py` reads it."""
 Fitting = Annotated[
     str | None,
-    typer.Option("--max-tokens", metavar="N|P%", help="Tokens that fit (128000, 128k, 30%); off: all of it."),
+    typer.Option("--max-tokens", metavar="N|P%", help="The budget in tokens (128000, 128k, 30%); off: no budget."),
 ]
 """The same for a look; `cli/log_access.py` reads it."""
 
 SidecarOption = Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")]
-UtcOption = Annotated[bool, typer.Option("--utc", help="Times in UTC, also those that are typed.")]
-StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Exit 78 where config of the log's folder would be ignored.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine form on standard output.")]
+UtcOption = Annotated[bool, typer.Option("--utc", help="Print times in UTC, and read typed times as UTC.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 78 if config of the log's folder would be ignored.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")]
 
 
 class Looking:
-    """Which state is looked at."""
+    """State to read."""
 
     at: Annotated[
         str | None,
-        typer.Option(metavar="OP", help="As it was right after this op (number or id; 3^: before op 3), or now."),
+        typer.Option(metavar="OP", help="The state right after this op (number or id; 3^: before op 3), or now."),
     ] = None
 
 
 class Assembling:
-    """What stands around the context."""
+    """Text around the context."""
 
     no_assembly: Annotated[
-        bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
+        bool, typer.Option("--no-assembly", help="Only the log's messages: no system prompt, docs or thread status.")
     ] = False
     status: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Words behind the status of the threads; - for standard input.")
+        str | None, typer.Option(metavar="FILE", help="Text after the status of the threads; - for standard input.")
     ] = None
 
 
 class RequestOptions:
-    """What is sent besides messages."""
+    """Sent besides messages."""
 
     tools: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="JSON of the tool definitions that are sent too; - for standard input."),
     ] = None
     overhead: Annotated[
-        str | None, typer.Option(metavar="N", help="Tokens of a request that no message shows, tools aside (12k).")
+        str | None, typer.Option(metavar="N", help="Tokens of a request besides messages and tools (12k).")
     ] = None
 
 
 class Reading:
-    """How a log is read."""
+    """Reading the log."""
 
     now: Annotated[
         str | None,
@@ -108,10 +106,10 @@ class Reading:
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
     ] = None
-    from_: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="Read it as this format, whatever it looks like.")
-    ] = None
-    force_replay: Annotated[bool, typer.Option("--force-replay", help="Apply ops that do not fit the log too.")] = False
+    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Read the log as this format.")] = None
+    force_replay: Annotated[bool, typer.Option("--force-replay", help="Also apply ops that do not fit the log.")] = (
+        False
+    )
     strict: StrictOption = False
     utc: UtcOption = False
     json: JsonOption = False
@@ -119,39 +117,47 @@ class Reading:
 
 
 class Writing:
-    """How an op is written."""
+    """Writing the op."""
 
     dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print the op, append nothing.")] = False
     op_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Use this op id; one that is there already is not appended again.")
+        str | None, typer.Option(metavar="ID", help="The id of the op; an id that is in the log is not appended again.")
     ] = None
 
 
 class Selecting:
-    """Which messages."""
+    """Choosing messages."""
 
     last: Annotated[
         str | None, typer.Option(metavar="N[x|s]", help="The newest N messages, exchanges (Nx) or steps (Ns).")
     ] = None
     role: Annotated[str | None, typer.Option(metavar="ROLE", help="With this role; human: what a person typed.")] = None
-    tool: Annotated[str | None, typer.Option(metavar="GLOB", help="Calls of tools so named, and their results.")] = None
-    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Whose text matches.")] = None
+    tool: Annotated[str | None, typer.Option(metavar="GLOB", help="Calls of these tools, and their results.")] = None
+    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Messages whose text matches.")] = None
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Not older: a time, or a duration before now (2h).")
+        str | None, typer.Option(metavar="TIME", help="Not older than a time, or than a duration before now (2h).")
     ] = None
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Not newer: a time, or a duration before now.")] = (
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not newer than a time, or than a duration before now.")
+    ] = None
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of no agent.")] = None
+    thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of no thread.")] = None
+    after_mark: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Messages after the newest mark with this label.")
+    ] = None
+    before_mark: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Messages before the newest mark with this label.")
+    ] = None
+    about: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Messages about this topic, ranked by their words.")
+    ] = None
+    top: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most N messages for --about (default 20).")
+    ] = None
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this model for --about (openai/gpt-...).")] = (
         None
     )
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Of this agent, or of none.")] = None
-    thread: Annotated[str | None, typer.Option(metavar="NAME", help="Of this thread, or of none.")] = None
-    after_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="After the newest mark so labelled.")] = None
-    before_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="Before the newest mark so labelled.")] = None
-    about: Annotated[str | None, typer.Option(metavar="TEXT", help="About this: the best, by their words.")] = None
-    top: Annotated[int | None, typer.Option(metavar="N", min=1, help="About it: at most so many (20).")] = None
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="About it as this model says, openai/gpt-...: a request.")
-    ] = None
-    invert: Annotated[bool, typer.Option("--invert", help="All except the chosen.")] = False
+    invert: Annotated[bool, typer.Option("--invert", help="All messages except the chosen ones.")] = False
 
 
 def _parameter(bundle: type) -> str:

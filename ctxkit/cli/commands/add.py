@@ -24,19 +24,19 @@ SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 @takes(Reading)
 def command(
     log: UnpickedLog = "-",
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The words, or - for standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text, or - for standard input.")] = None,
     *,
     role: Annotated[str, typer.Option(metavar="ROLE", help="user, assistant, system, tool, …")] = "user",
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="The agent it belongs to.")] = None,
-    thread: Annotated[str | None, typer.Option(metavar="NAME", help="The thread it belongs to.")] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Who speaks.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="The agent of the message.")] = None,
+    thread: Annotated[str | None, typer.Option(metavar="NAME", help="The thread of the message.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the speaker.")] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that answered.")] = None,
-    ts: Annotated[str | None, typer.Option(metavar="TIME", help="Its time, ISO; now if left out.")] = None,
+    ts: Annotated[str | None, typer.Option(metavar="TIME", help="The time of the message, ISO (default: now).")] = None,
     messages: Annotated[
-        bool, typer.Option("--messages", help="TEXT is JSON lines: whole messages, a line each.")
+        bool, typer.Option("--messages", help="TEXT is JSON lines: one whole message per line.")
     ] = False,
     enforce: Annotated[
-        bool, typer.Option("--enforce", help="Exit 1 where a user's message does not fit into limit less reserve.")
+        bool, typer.Option("--enforce", help="Exit 1 if a user's message does not fit into limit minus reserve.")
     ] = False,
     create: Annotated[bool, typer.Option("--create", help="Create the log if it is missing (0600).")] = False,
     dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print the message, append nothing.")] = False,
@@ -45,9 +45,9 @@ def command(
     """Append a message to a log.
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
-    message behind it. --enforce holds back what the user says once the context is full; answers and results are added
-    all the same. Where a model forgot by filter_context and this is its answer, what is left of that conversation
-    leaves the context, too, as by `ctxkit tool cleanup`.
+    message at the end. --enforce refuses a user's message if the context would be full; answers and results are always
+    added. If a model forgot messages with filter_context and this is its answer, the rest of that conversation leaves
+    the context too, as with `ctxkit tool cleanup`.
     """
     if text is None:
         raise Usage("add what?", "ctxkit add LOG 'the words', or - to read them from standard input")

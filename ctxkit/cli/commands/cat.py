@@ -11,8 +11,8 @@ from ctxkit.cli.terminal import streams
 def command(log: LogArgument = "-", *, reading: Reading) -> None:
     """Print a log byte for byte, its sidecar's ops merged in at their places.
 
-    The start of a pipe that should know what was done before: `ctxkit cat LOG | ctxkit forget - 45 | …`. Plain `cat`
-    does for a native log, whose ops are in it.
+    Start a pipe with it, so that the next command knows the ops: `ctxkit cat LOG | ctxkit forget - 45 | …`. For a
+    native log plain `cat` is enough, because its ops are in the file.
     """
     target = opened(log, reading, command="cat")
     streams.out_bytes(target.merged())

@@ -31,19 +31,19 @@ def command(
         str | None, typer.Option(metavar="HEAD", help="Compare with a head that an earlier check printed.")
     ] = None,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Note the breaks of the chain of ops as known: looks are silent then.")
+        bool, typer.Option("--accept", help="Accept the breaks of the chain of ops; no more warnings.")
     ] = False,
     reading: Reading,
 ) -> int:
-    """Look for damage: in lines, ops, calls and their results, snapshots and config; and for copies beside the log.
+    """Look for damage in lines, ops, calls and results, snapshots and config, and for conflict copies beside the log.
 
-    Ops that do not fit are found too, and calls and results without each other. Copies are those that programs leave
-    which synchronise folders: what differs is told. Where the log's own program noted the hashes of the messages that
-    it sent, its context is proved by them. Exit 0: nothing was found, notes apart; 1: what was found is printed, a line
-    each. The log is never changed.
+    It also finds ops that do not fit, calls without results and results without calls. Conflict copies are files that
+    synchronising programs leave; the differences are listed. If the log's own program recorded the hashes of the
+    messages that it sent, they prove the context. Exit 0: nothing was found, except notes; 1: the findings are printed,
+    one per line. The log is never changed.
 
-    Each op names the one before it. The head that is printed vouches for all ops and for the records before the newest
-    one: kept elsewhere, and given to --head, it shows that ops are gone or that a record was changed.
+    Each op names the one before it. The printed head covers all ops and the records before the newest one. Store it
+    elsewhere and pass it to --head later: it shows if ops are missing or a record was changed.
     """
     target = opened(log, reading, command="check", report=False, tolerant=True)
     proofs = target.proofs()

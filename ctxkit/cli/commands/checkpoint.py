@@ -17,24 +17,24 @@ from ctxkit.snapshots.trigger_events import SPOKEN
 def command(
     log: LogArgument = "-",
     *,
-    label: Annotated[str, typer.Option("-m", "--message", metavar="LABEL", help="What it is, to find it by.")] = "",
+    label: Annotated[str, typer.Option("-m", "--message", metavar="LABEL", help="A description, to find it by.")] = "",
     auto: Annotated[
-        bool, typer.Option("--auto", help="Only where code was written or an error solved, once per exchange.")
+        bool, typer.Option("--auto", help="Only if code was written or an error solved, once per exchange.")
     ] = False,
     also: Annotated[
         list[str] | None,
-        typer.Option(metavar="TAG", help="With --auto also for a decision, or a milestone, by what is said."),
+        typer.Option(metavar="TAG", help="With --auto: also after a decision or milestone in the text."),
     ] = None,
     reading: Reading,
 ) -> None:
-    """Keep a reference to the context as it is: less than 1 KB beside the log. Its id is printed.
+    """Save a reference to the context as it is: less than 1 KB beside the log. Its id is printed.
 
-    `ctxkit restore LOG ID` rebuilds the context from the log itself, proved by digests: a log that was changed is
-    refused. ctxkit makes one by itself before every compact, clear, edit and restore --replace; `ctxkit snapshots LOG`
-    lists them. What was made by itself goes after 30 days, and when 50 newer ones are there.
+    `ctxkit restore LOG ID` rebuilds the context from the log itself and checks it by digests: a log that was changed is
+    refused. ctxkit makes one automatically before every compact, clear, edit and restore --replace; `ctxkit snapshots
+    LOG` lists them. Automatic ones are deleted after 30 days, or when there are 50 newer ones.
 
-    --auto is for hooks and watchers. It looks at the newest exchange, and at the one before, and makes a checkpoint if
-    a tool wrote a file (#code), or if a command that failed succeeds again (#error_resolution): one per exchange. Run
+    --auto is for hooks and watchers. It looks at the newest exchange and the one before, and makes a checkpoint if a
+    tool wrote a file (#code), or if a command that failed succeeds again (#error_resolution): one per exchange. Run
     again, it writes nothing.
     """
     unknown = [tag for tag in also or () if tag not in SPOKEN]

@@ -21,8 +21,8 @@ def command(
     reading: Reading,
     writing: Writing,
 ) -> None:
-    """Take everything out of the context but the system preamble; marks go too.
+    """Take everything out of the context except the system preamble; marks are gone too.
 
-    Nothing leaves the log: `ctxkit undo` brings all of it back.
+    Nothing leaves the log: `ctxkit undo` brings everything back.
     """
     write(log, reading, writing, "clear", lambda target: target.clear(agent, keep_protected=keep_protected))

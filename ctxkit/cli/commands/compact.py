@@ -27,28 +27,28 @@ def command(
     numbers: Numbers = None,
     *,
     target: Annotated[
-        str | None, typer.Option(metavar="P%", help="All messages after, in tokens, of those before (30%).")
+        str | None, typer.Option(metavar="P%", help="Tokens of all messages after, as a share of those before (30%).")
     ] = None,
-    budget: Annotated[str | None, typer.Option(metavar="N", help="The same in tokens (40000, 40k).")] = None,
+    budget: Annotated[str | None, typer.Option(metavar="N", help="The target in tokens (40000, 40k).")] = None,
     keep_last: Annotated[
-        int | None, typer.Option("--keep-last", metavar="K", min=0, help="Newest exchanges that stay as they are.")
+        int | None, typer.Option("--keep-last", metavar="K", min=0, help="Keep the newest N exchanges as they are.")
     ] = None,
     keep_steps: Annotated[
-        int | None, typer.Option("--keep-steps", metavar="K", min=0, help="Newest steps that stay as they are.")
+        int | None, typer.Option("--keep-steps", metavar="K", min=0, help="Keep the newest N steps as they are.")
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option(metavar="|".join(NAMES), help=f"How messages are told ({RULES}).")
+        str | None, typer.Option(metavar="|".join(NAMES), help=f"How messages are summarized ({RULES}).")
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this model, as openai/gpt-….")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Ask the model compact.fast_model.")] = False,
     no_fallback: Annotated[
-        bool, typer.Option("--no-fallback", help="Exit 69 where the model gives no summary, instead of rules.")
+        bool, typer.Option("--no-fallback", help="Exit 69 if the model gives no summary, instead of using rules.")
     ] = False,
     summary: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
+        str | None, typer.Option(metavar="FILE", help="A file with the summary; - for standard input.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also where the context is not full, or the target reached.")
+        bool, typer.Option("--force", help="Also if the context is not full, or the target is reached.")
     ] = False,
     reading: Reading,
     writing: Writing,
@@ -56,14 +56,15 @@ def command(
 ) -> None:
     """Replace old messages by a summary of them. Nothing leaves the log.
 
-    The summary is made offline, by rules, of what the messages say: files, commands, errors, decisions, code, and the
-    words themselves, each with its message number. What is protected stays, the first message too, and the newest
-    exchanges or steps. By itself it acts where the context is 80 % full; --target, --budget, --summary, --force,
-    numbers or criteria ask for it. With numbers or criteria only these are replaced, and the target is of them, unless
-    it is said. A giant first or newest message is shortened. `ctxkit undo LOG` brings all back.
+    Rules write the summary, offline, from the text of the messages: files, commands, errors, decisions, code and other
+    important lines, each with its message number. Protected messages, the first message, and the newest exchanges or
+    steps stay. Without options it acts if the context is 80 % full; with --target, --budget, --summary, --force,
+    numbers or criteria it always acts. With numbers or criteria only the selected messages are replaced, and the target
+    is a share of them unless you give one. A very long first or newest message is shortened. `ctxkit undo LOG` brings
+    everything back.
 
-    With --model, --fast or --strategy llm a model tells the story, and the facts by rules stand under it; where it
-    gives none, rules make all of it. It is sent the messages, without the secrets that are found in them.
+    With --model, --fast or --strategy llm a model writes a story, and the facts by rules follow below it. If the model
+    gives none, rules write everything. The model gets the messages, without the secrets that are found in them.
     """
 
     tells = strategy is None or asks_model(strategy)

@@ -28,7 +28,7 @@ FILES = {Shell.bash: "ctxkit.bash", Shell.zsh: "_ctxkit", Shell.fish: "ctxkit.fi
 def command(
     shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell.", show_choices=False)],
     *,
-    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
 ) -> None:
     """Print the script with which a shell completes commands, options, values, files and marks.
@@ -39,7 +39,7 @@ def command(
 
     fish: `ctxkit completion fish >~/.config/fish/completions/ctxkit.fish`.
 
-    An installation into a prefix in which shells look, such as /usr/local, has brought these files already.
+    An installation into a prefix that shells search, such as /usr/local, includes these files already.
     """
     streams.Streams.quiet = quiet
     script = (SCRIPTS / FILES[shell]).read_bytes()

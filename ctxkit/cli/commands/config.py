@@ -26,16 +26,16 @@ def command(
     log: UnpickedLog = "-",
     action: Annotated[
         str | None,
-        typer.Argument(metavar="[show|get|set|unset]", help="What to do; nothing: show.", show_default=False),
+        typer.Argument(metavar="[show|get|set|unset]", help="What to do (default: show).", show_default=False),
     ] = None,
-    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Such as window.default.")] = None,
-    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="As it is meant: 8h, 85%, true, a,b.")] = None,
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="A key, such as window.default.")] = None,
+    value: Annotated[
+        str | None, typer.Argument(metavar="[VALUE]", help="The value: 8h, 85%, true, or a list a,b.")
+    ] = None,
     *,
-    user: Annotated[bool, typer.Option("--user", help="Your own config, for all logs; no LOG is named.")] = False,
-    only_set: Annotated[bool, typer.Option("--only-set", help="Show: only what is set somewhere.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("-n", "--dry-run", help="Check and say what would change; write nothing.")
-    ] = False,
+    user: Annotated[bool, typer.Option("--user", help="Your own config, for all logs; give no LOG.")] = False,
+    only_set: Annotated[bool, typer.Option("--only-set", help="Show only keys that are set somewhere.")] = False,
+    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print what would change; write nothing.")] = False,
     sidecar: SidecarOption = None,
     strict: StrictOption = False,
     json: JsonOption = False,
@@ -43,8 +43,8 @@ def command(
 ) -> None:
     """Show, get, set or unset the settings of a log: those in its sidecar's config.toml, or, with --user, your own.
 
-    `show` says where each value comes from: file and line, environment or default. `set` keeps comments, order and
-    formatting of the file. The log itself is not read. - shows what holds for a log on standard input.
+    `show` says where each value comes from: file and line, environment or default. `set` keeps the comments, order and
+    formatting of the file. The log itself is not read. - shows the settings for a log on standard input.
     """
     streams.Streams.quiet = quiet
     given = [word for word in (action, key, value) if word is not None]

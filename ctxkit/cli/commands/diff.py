@@ -31,23 +31,27 @@ def command(
     a: State = None,
     b: Annotated[str | None, typer.Argument(metavar="[B]", help="The other state (default: now).")] = None,
     *,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Of this agent, or of none.")] = None,
-    thread: Annotated[str | None, typer.Option("--thread", metavar="NAME", help="Of this thread, or of none.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="Messages of this agent, or of no agent.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="NAME", help="Messages of this thread, or of no thread.")
+    ] = None,
     around: Annotated[
-        int, typer.Option("-U", "--unified", metavar="N", min=0, help="Messages that are the same around differences.")
+        int, typer.Option("-U", "--unified", metavar="N", min=0, help="Show N unchanged messages around differences.")
     ] = 1,
-    full: Annotated[bool, typer.Option("--full", help="What differs in full.")] = False,
-    stat_only: Annotated[bool, typer.Option("--stat", help="Figures only.")] = False,
-    no_tokens: Annotated[bool, typer.Option("--no-tokens", help="With --stat: count messages only.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The whole text of what differs.")] = False,
+    stat_only: Annotated[bool, typer.Option("--stat", help="Only the number of messages and tokens.")] = False,
+    no_tokens: Annotated[bool, typer.Option("--no-tokens", help="With --stat: do not count tokens.")] = False,
     label: Annotated[
-        list[str] | None, typer.Option("--label", metavar="NAME", help="What is printed as A's name; again for B's.")
+        list[str] | None, typer.Option("--label", metavar="NAME", help="The name to print for A; a second time for B.")
     ] = None,
     reading: Reading,
 ) -> int:
     """Compare two contexts, message by message: two states of one log, or two logs of any format.
 
-    `diff LOG A B` takes ops, marks, snapshots and now; without B it compares with now, without A it shows what the
-    newest op changed. A second word that is a file (or -) is a log, unless it holds a snapshot: `diff LOG1 LOG2`.
+    `diff LOG A B` takes ops, marks, snapshots and now. Without B it compares with now; without A it shows what the
+    newest op changed. If the second word is a file (or -), it is a log, unless it holds a snapshot: `diff LOG1 LOG2`.
     Signs: - gone, + came, ~ changed, > moved. Exit 0: the same, 1: different. --json prints an object per run of
     differences, then a summary.
     """

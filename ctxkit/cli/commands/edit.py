@@ -27,12 +27,10 @@ def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
     *,
-    only_context: Annotated[
-        bool, typer.Option("--only-context", help="Only what is in the context, not what is out of it.")
-    ] = False,
-    print_: Annotated[bool, typer.Option("--print", help="Print the draft, edit nothing.")] = False,
+    only_context: Annotated[bool, typer.Option("--only-context", help="Only messages in the context.")] = False,
+    print_: Annotated[bool, typer.Option("--print", help="Print the draft; do not edit.")] = False,
     apply: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Take this draft, edited; - for standard input.")
+        str | None, typer.Option(metavar="FILE", help="Apply this edited draft; - for standard input.")
     ] = None,
     reading: Reading,
     writing: Writing,

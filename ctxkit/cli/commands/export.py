@@ -31,70 +31,68 @@ def command(
     log: LogArgument = "-",
     *,
     to: Annotated[ExportTarget, typer.Option("--to", help="The format.")],
-    model: Annotated[
-        str, typer.Option(metavar="NAME", help="The model of the request; the log's own if left out.")
-    ] = "",
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model of the request (default: the log's).")] = "",
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="A new file, or a folder for one; not standard output."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write to a new file, or to a new file in this folder."),
     ] = None,
     max_tokens: Fitting = None,
-    keep_id: Annotated[bool, typer.Option("--keep-id", help="The session keeps its id.")] = False,
+    keep_id: Annotated[bool, typer.Option("--keep-id", help="Keep the id of the session.")] = False,
     recount: Annotated[
         bool | None,
-        typer.Option("--recount/--no-recount", help="Whether replies tell what requests come to now; by default: yes."),
+        typer.Option("--recount/--no-recount", help="Correct the token figures in replies (default: yes)."),
     ] = None,
     keep_thinking: Annotated[
         bool,
-        typer.Option(
-            "--keep-thinking", help="For anthropic: thinking before the first change stays; --with-tools proves it."
-        ),
+        typer.Option("--keep-thinking", help="For anthropic: keep thinking before the first change."),
     ] = False,
     fit_images: Annotated[
         bool | None,
-        typer.Option("--fit-images/--no-fit-images", help="Leave out the oldest images beyond the provider's limits."),
+        typer.Option(
+            "--fit-images/--no-fit-images", help="Leave out images beyond the provider's limits, oldest first."
+        ),
     ] = None,
     with_tools: Annotated[
-        bool, typer.Option("--with-tools", help="For anthropic: the session's own system prompt and tools, if noted.")
+        bool, typer.Option("--with-tools", help="For anthropic: add the session's recorded system prompt and tools.")
     ] = False,
     with_instructions: Annotated[
-        bool, typer.Option("--with-instructions", help="What the log's program told its model goes along too.")
+        bool, typer.Option("--with-instructions", help="Also export the instructions of the log's own program.")
     ] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Go on without ops that this ctxkit does not know.")
+        bool, typer.Option("--skip-unknown", help="Ignore ops that this ctxkit does not know.")
     ] = False,
     assembling: Assembling,
     request_options: RequestOptions,
     looking: Looking,
     reading: Reading,
 ) -> None:
-    """Print the context as a provider takes it: always valid for it.
+    """Print the context as a request that the provider accepts, or as a session file that an agent can resume.
 
-    {lines}. {requests}: one JSON object in the shape of the request body. A call without its result gets one that says
-    so, a result without its call is left out; whatever is left out or added is counted on stderr.
+    {lines}. {requests}: one JSON object in the shape of the request body. A call without its result gets a result that
+    says so, a result without its call is left out; stderr counts what is left out or added.
 
-    {sessions}: a session file that the program goes on with. Of a log of its own every record that stays keeps its
-    bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
-    Programs compact by what the newest reply says that its request had: after ops it says what `status` does;
-    --no-recount leaves it as it was.
-    What the log's own program told its model (system prompt, sandbox, tools) stays behind and is counted, as the next
-    program has its own: --with-instructions takes it along.
+    {sessions}: a session file that the program can resume. If the log has the same format, every record that stays
+    keeps its bytes, except for ids; otherwise the session is written anew. It has a new id, and no file is ever
+    overwritten. Programs decide when to compact by the token figures in replies: after ops these are corrected to what
+    `status` says; --no-recount keeps the old figures. The instructions of the log's own program (system prompt,
+    sandbox, tools) are left out and counted, because the next program has its own: --with-instructions keeps them.
 
-    From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to all that stood before it: system
-    prompt, tools, messages. The provider refuses it behind anything else. So a request for such a model has none, and a
-    session has none from the first changed message on; how much went is told on stderr. --keep-thinking leaves what
-    stands before the first change in a request: send the system prompt and tools that it was made with. --with-tools
-    puts them in, where the session notes them (Claude Code from 2.1.329 on), with the messages as sent. With the beta
-    "thinking-binding-controls" (-2026-08-01 behind it, in the header anthropic-beta) and "block_binding":
-    {{"prefix_mismatch_behavior": "drop_block"}} in "thinking" the provider drops what does not fit instead of refusing.
+    From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to everything before it: system
+    prompt, tools, messages. The provider refuses it if any of that changed. So a request for such a model has no
+    thinking, and a session has none after the first changed message; stderr says how much was left out. With
+    --keep-thinking a request keeps the thinking before the first change: send the system prompt and tools with which it
+    was made. --with-tools adds these, if the session records them (Claude Code from 2.1.329 on), and the messages as
+    sent. With the beta "thinking-binding-controls" (-2026-08-01 behind it, in the header anthropic-beta) and
+    "block_binding": {{"prefix_mismatch_behavior": "drop_block"}} in "thinking" the provider drops what does not fit
+    instead of refusing.
 
-    --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
-    by itself, to limit less reserve. What that left out is told on stderr.
+    --max-tokens: trimmed to fit, as by `ctxkit trim`, for this export only; `budget.enforce` in the config always does
+    so, to limit minus reserve. stderr says what was left out.
 
-    Where the provider would refuse the request for its pictures or its size, that is said. --fit-images leaves out the
-    oldest until it is taken, with [image left out] in their place; --max-tokens does so by itself.
+    If the provider would refuse the request for its pictures or its size, a warning says so. --fit-images leaves out
+    the oldest until it fits, with [image left out] in their place; --max-tokens does so too.
     """
     aim = TARGETS[to.value]
     if assembling.status is not None and not aim.takes_system:

@@ -20,7 +20,7 @@ def command(
         str | None, typer.Argument(metavar="[COMMAND]", help="The command, or exit-codes; without it, the list of all.")
     ] = None,
     *,
-    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
 ) -> None:
     """Show help: examples, what the command does, its options.

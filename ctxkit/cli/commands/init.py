@@ -25,9 +25,9 @@ def command(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Create an empty log (readable by you alone) and, beside it, the folder with its config.
+    """Create an empty log (readable only by you) and, beside it, the folder with its config.
 
-    A file that is there already is never touched (exit 73).
+    A file that exists is never changed (exit 73).
     """
     streams.Streams.quiet = quiet
     if log == "-":

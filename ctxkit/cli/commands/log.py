@@ -20,19 +20,16 @@ from ctxkit.core.state import State
 def command(
     log: LogArgument = "-",
     *,
-    tokens: Annotated[
-        bool, typer.Option("--tokens", help="Tokens of the context before and after each op, counted by replay.")
-    ] = False,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Tokens of the context before and after each op.")] = False,
     looking: Looking,
     reading: Reading,
 ) -> None:
     """List the ops of a log, newest last: number, time, what it did, and whether it was undone.
 
-    The number (or the id) is what `ctxkit undo LOG OP` and --at take. [undone by 7], [superseded by 7], [ended by clear
-    7]: the op is no longer in force. --tokens replays the log: before and after of every op, also of one that was
-    undone later, all counted by one counter, whatever was counted when it was written; before windows, and without
-    system prompt and tools. --json prints a JSON object per op; its `digest` is what the next op names, and half of a
-    head of `check`.
+    `ctxkit undo LOG OP` and --at take the number (or the id). [undone by 7], [superseded by 7], [ended by clear 7]: the
+    op is no longer in force. --tokens replays the log and counts the context before and after every op, even if it was
+    undone later. All figures are from one counter, before windows, and without system prompt and tools. --json prints a
+    JSON object per op; its `digest` is what the next op names, and half of a head of `check`.
     """
     target = opened(log, reading, looking, command="log")
     state = target.state()

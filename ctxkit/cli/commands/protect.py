@@ -15,10 +15,10 @@ def command(
     writing: Writing,
     selecting: Selecting,
 ) -> None:
-    """Protect messages against compact, trim, window, remember and an unforced forget.
+    """Protect messages from compact, trim, window, remember and forget (unless forced).
 
     A step (a call with its results) is protected as a whole. clear, rewind and edit still take protected messages out;
-    the flag stays on the number and holds when it comes back.
+    such a message is still protected when it comes back.
     """
     write(
         log, reading, writing, "protect", lambda target: target.protect(asked(target, numbers, selecting)),

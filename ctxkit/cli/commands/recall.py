@@ -34,7 +34,7 @@ def command(
         list[str] | None, typer.Argument(metavar="LOG... TEXT", help="Logs, - or folders; then the text.")
     ] = None,
     *,
-    apply: Annotated[bool, typer.Option("--apply", help="Bring back what was found, or the messages N....")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Bring back the hits, or the messages N....")] = False,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask when messages are chosen by criteria.")] = False,
     searching: Searching,
     selecting: Selecting,
@@ -42,15 +42,15 @@ def command(
     looking: Looking,
     reading: Reading,
 ) -> int | None:
-    """Search everything that logs hold, also what is out of the context, and bring messages back.
+    """Search the whole log, also what is out of the context, and bring messages back.
 
-    Found is what was forgotten, rewound, cleared, compacted or trimmed too, what stands on a branch or in a sidechain,
-    and the words that ops brought in. TEXT is literal unless --regex. Of a folder, every log below it is searched. Each
-    hit says where it stands; criteria narrow the hits: recall LOG --about TOPIC searches by topic alone. Exit 1 where
-    nothing is found.
+    It finds messages that were forgotten, rewound, cleared, compacted or trimmed, messages on a branch or in a
+    sidechain, and text that ops brought in. TEXT is literal unless --regex. In a folder, every log below it is
+    searched. Each hit says whether it is in the context. Criteria narrow the hits: recall LOG --about TOPIC searches by
+    topic alone. Exit 1 if nothing is found.
 
     With --apply the hits come back into the context as an op: recall LOG TEXT --apply, or recall LOG 45-47 --apply for
-    messages by number (-e 45 for the text 45). No recall crosses a clear or an edit. By criteria, a file is previewed
+    messages by number (-e 45 for the text 45). No recall crosses a clear or an edit. With criteria, a file is previewed
     first and a script needs --yes; numbers and pipes never ask.
     """
     given = list(words or ())

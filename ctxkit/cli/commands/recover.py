@@ -30,19 +30,19 @@ def command(
         bool, typer.Option("-y", "--yes", help="Go back, without asking, to the newest point that is whole.")
     ] = False,
     to: Annotated[
-        str | None, typer.Option(metavar="POINT", help="Go back to this one: step, exchange, question or checkpoint.")
+        str | None, typer.Option(metavar="POINT", help="Go back to this point: step, exchange, question or checkpoint.")
     ] = None,
     writing: Writing,
     reading: Reading,
 ) -> None:
-    """After a crash: report damage, calls without a result, an exchange without an end, drafts that were left, and the
-    newest checkpoint; and go back to where the context is whole.
+    """After a crash, report what is damaged or unfinished, and go back to where the context is whole.
 
-    Where the last exchange has no end, there are up to three points to go back to: the end of its last whole step, the
-    end of the last complete exchange (where there is neither, the question), and the newest checkpoint. On a terminal
-    it asks; --yes takes the newest of the others, --to names one. What stands behind the point leaves the context, as
-    an op: nothing is cut, and `ctxkit undo LOG` brings all of it back. Without --yes and --to, and without a terminal,
-    it only reports.
+    It reports damage, calls without a result, an exchange without an end, drafts that were left, and the newest
+    checkpoint. If the last exchange has no end, there are up to three points to go back to: the end of its last whole
+    step, the end of the last complete exchange (if there is neither, the question), and the newest checkpoint. On a
+    terminal it asks; --yes takes the newer of the first two, --to names one. The messages after the point leave the
+    context, as an op: nothing is deleted, and `ctxkit undo LOG` brings everything back. Without --yes and --to, and
+    without a terminal, it only reports.
 
     Exit 0: there is nothing to recover, or it is done; 1: something was found, and nothing was changed.
     """

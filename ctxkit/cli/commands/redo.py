@@ -8,7 +8,7 @@ from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 
 @takes(Writing, Reading)
 def command(log: LogArgument = "-", *, reading: Reading, writing: Writing) -> None:
-    """Void the newest undo, so that its op is in force again.
+    """Undo the newest undo, so that its op is in force again.
 
     Ops written in between do not matter. A redo is itself an undo (of an undo), and can be undone.
     """

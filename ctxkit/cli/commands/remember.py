@@ -18,7 +18,7 @@ def command(
 ) -> None:
     """Keep only these messages; everything else leaves the context. Nothing leaves the log.
 
-    System, developer and protected messages stay. What is kept is chosen as for `ctxkit forget`; messages that come
-    later are not affected.
+    System, developer and protected messages stay. Choose what to keep as for `ctxkit forget`; later messages are not
+    affected.
     """
     leave("remember", log, numbers, forget_options, reading, writing, selecting)

@@ -26,24 +26,22 @@ def command(
     ] = None,
     *,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Exactly the snapshot: all else leaves the context.")
+        bool, typer.Option("--replace", help="Exactly the snapshot: everything else leaves the context.")
     ] = False,
-    summary: Annotated[bool, typer.Option("--summary", help="Its summary alone, as one message.")] = False,
-    yes: Annotated[
-        bool, typer.Option("-y", "--yes", help="Also where it is of another log, or for another model.")
-    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Only its summary, as one message.")] = False,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask if it is of another log or model.")] = False,
     writing: Writing,
     reading: Reading,
 ) -> None:
     """Bring a snapshot back into the context.
 
-    What of it is not visible now is added behind what is, steps whole, in the snapshot's order. Messages keep their
-    times for display; for windows they are as new as the restore. --replace takes everything else out: the context is
-    exactly the snapshot, in its order. --summary brings in the words that sum it up, and none of its messages.
+    Messages of the snapshot that are not visible now are added at the end, with whole steps, in the snapshot's order.
+    They keep their times for display; for windows they are as new as the restore. --replace takes everything else out:
+    the context is exactly the snapshot, in its order. --summary adds only its summary, and none of its messages.
 
-    ID names what `ctxkit snapshots LOG` lists; a file that `ctxkit snapshot` wrote will do, and is the only thing in a
-    pipe: restore - FILE. Into another log messages come as copies; that, and another model, takes --yes. `ctxkit undo
-    LOG` takes all of it back.
+    ID names what `ctxkit snapshots LOG` lists. It can also be a file that `ctxkit snapshot` wrote; in a pipe only a
+    file works: restore - FILE. Into another log messages come as copies; this, and another model, needs --yes. `ctxkit
+    undo LOG` takes all of it back.
     """
     if snapshot is None:
         raise Usage("which snapshot? nothing was changed", "ctxkit snapshots LOG lists them; restore LOG latest")

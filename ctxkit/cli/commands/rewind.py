@@ -13,14 +13,14 @@ from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 @takes(Writing, Reading)
 def command(
     log: LogArgument = "-",
-    label: Annotated[str | None, typer.Argument(metavar="[LABEL]", help="Which mark; the newest if left out.")] = None,
+    label: Annotated[str | None, typer.Argument(metavar="[LABEL]", help="The mark (default: the newest).")] = None,
     *,
     reading: Reading,
     writing: Writing,
 ) -> None:
-    """Take out of the context what came after a mark.
+    """Take the messages after a mark out of the context.
 
-    The mark stays, so a second rewind lands on the same place; marks after it go. Compacts and trims made after the
-    mark are undone with it; what was forgotten, protected or windowed stays so. `ctxkit undo` brings all of it back.
+    The mark stays, so a second rewind goes to the same place; later marks are gone. Compacts and trims made after the
+    mark are undone with it; what was forgotten, protected or windowed stays so. `ctxkit undo` brings everything back.
     """
     write(log, reading, writing, "rewind", lambda target: target.rewind(label))

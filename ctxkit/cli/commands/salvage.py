@@ -27,15 +27,15 @@ def command(
     output: Annotated[str, typer.Option("-o", "--output", metavar="NEW", help="A new file, or - for standard output.")],
     reading: Reading,
 ) -> None:
-    """Write a clean copy of a damaged log to a new file, and report every byte range that it does not have.
+    """Write a clean copy of a damaged log to a new file, and report every byte range that is left out.
 
-    Every whole record is taken, each on a line of its own, byte for byte: also those that stand behind a torn one, on
-    one line with others, or among NUL bytes. A record that only a tolerant reader takes is written so that every
-    program does, and says the same. The copy reads as the log does, its own ops included, and has no damage. A log
-    without damage gives an equal copy.
+    Every whole record is copied byte for byte to a line of its own, even after a torn one, on one line with others, or
+    among NUL bytes. A record that only a tolerant reader accepts is rewritten so that every program reads it in the
+    same way. The copy reads like the log, including its own ops, and has no damage. A log without damage gives an equal
+    copy.
 
-    LOG is never changed, and no file is ever overwritten. The copy is there whole or not at all, readable by its owner
-    alone. Ops in a sidecar stay there.
+    LOG is never changed, and no file is ever overwritten. The copy is written whole or not at all, readable only by its
+    owner. Ops in a sidecar stay there.
     """
     if not output:
         raise Usage("-o needs the name of a new file, or - for standard output")

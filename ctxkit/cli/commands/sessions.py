@@ -37,11 +37,12 @@ class SortOrder(StrEnum):
 
 def command(
     places: Annotated[
-        list[str] | None, typer.Argument(metavar="[DIR]...", help="Folders (or logs); else those of the agents.")
+        list[str] | None,
+        typer.Argument(metavar="[DIR]...", help="Folders or logs (default: the folders of the agents)."),
     ] = None,
     *,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Not older: a time, or a duration before now (2d).")
+        str | None, typer.Option(metavar="TIME", help="Not older than a time, or than a duration before now (2d).")
     ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="TIME", help="Not newer: a time, or a duration before now.")
@@ -52,16 +53,14 @@ def command(
     sort: Annotated[
         SortOrder, typer.Option(help="What comes first: the newest, the largest file, or the fullest context.")
     ] = SortOrder.TIME,
-    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Whose title, path or any message matches.")] = None,
-    format: Annotated[str | None, typer.Option(metavar="FORMAT", help="Of this format, or provider.")] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most N, the newest ones.")] = None,
-    agents: Annotated[
-        bool, typer.Option("--agents", help="Also what agents of an agent noted beside its session.")
-    ] = False,
-    pick: Annotated[
-        bool, typer.Option("--pick", help="Choose one on the terminal; its path is printed. Esc: none, exit 1.")
-    ] = False,
-    null: Annotated[bool, typer.Option("-0", "--null", help="Paths alone, as they are, a NUL behind each.")] = False,
+    grep: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="Sessions whose title, path or any message matches.")
+    ] = None,
+    format: Annotated[str | None, typer.Option(metavar="FORMAT", help="Sessions of this format or provider.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most N sessions, the newest.")] = None,
+    agents: Annotated[bool, typer.Option("--agents", help="Also the files of subagents.")] = False,
+    pick: Annotated[bool, typer.Option("--pick", help="Choose one on the terminal, and print its path.")] = False,
+    null: Annotated[bool, typer.Option("-0", "--null", help="Print only paths, each followed by a NUL byte.")] = False,
     utc: UtcOption = False,
     json: JsonOption = False,
     quiet: QuietOption = False,

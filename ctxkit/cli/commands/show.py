@@ -47,10 +47,10 @@ def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
     *,
-    full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show results and other parts in full.")] = False,
     max_tokens: Fitting = None,
-    expand: Annotated[bool, typer.Option("--expand", help="Summaries in full, not on one line.")] = False,
-    oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
+    expand: Annotated[bool, typer.Option("--expand", help="Show summaries in full.")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="One line per message.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
     ] = False,

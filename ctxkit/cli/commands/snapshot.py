@@ -21,27 +21,27 @@ def command(
     log: LogArgument = "-",
     *,
     description: Annotated[
-        str, typer.Option("-m", "--message", metavar="DESCRIPTION", help="What it is, to find it by.")
+        str, typer.Option("-m", "--message", metavar="DESCRIPTION", help="A description, to find it by.")
     ] = "",
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A word for it; may repeat.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; can be repeated.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also what the window hides.")] = False,
     summary: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
+        str | None, typer.Option(metavar="FILE", help="A file with the summary; - for standard input.")
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this model for the summary.")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Ask the model compact.fast_model.")] = False,
     looking: Looking,
     reading: Reading,
 ) -> None:
-    """Keep the context as a file beside the log, to come back to. Nothing is cleared, and nothing is appended.
+    """Save the context as a file beside the log, to come back to. Nothing is cleared, and nothing is appended.
 
-    The file holds all that is visible, of all agents and threads, and stands for itself: id, time, description, a
-    summary of a few sentences, tokens, and the messages. The id is printed. It is a digest of the messages, the window
-    and the description: taken again, the same snapshot is there already, and its id is printed.
+    The file holds everything that is visible, of all agents and threads: id, time, description, a summary of a few
+    sentences, tokens, and the messages. It needs no other file. The id is printed. It is a digest of the messages, the
+    window and the description, so the same snapshot taken again has the same id and is not saved twice.
 
-    With - for LOG the file goes to standard output, and `ctxkit restore LOG FILE` takes it from there. The summary is
-    made offline, by rules, of what was done, decided, asked and left open; --summary takes any program's words, and
-    --model and --fast ask a model, which is sent the messages without the secrets that are found in them.
+    With - for LOG the file goes to standard output, and `ctxkit restore LOG FILE` takes it from there. Rules write the
+    summary, offline: what was done, decided, asked and left open. --summary takes the text of any program. --model and
+    --fast ask a model, which gets the messages without the secrets that are found in them.
     """
     target = opened(log, reading, looking, command="snapshot")
     target.opening.reader.release()  # nothing is appended

@@ -26,32 +26,32 @@ SHOWN = 50
 
 def command(
     log: Annotated[
-        str, typer.Argument(metavar="LOG", help="A log; it is not read, and may be gone.", callback=named_session)
+        str, typer.Argument(metavar="LOG", help="A log; it is not read and need not exist.", callback=named_session)
     ],
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Only these: by id, its beginning, or description.")
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Only these: an id, its beginning, or a description.")
     ] = None,
     *,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many are listed (50).")] = SHOWN,
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Those with messages of this agent.")] = None,
-    rm: Annotated[bool, typer.Option("--rm", help="Remove those that are named.")] = False,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="List at most N (50).")] = SHOWN,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only those with messages of this agent.")] = None,
+    rm: Annotated[bool, typer.Option("--rm", help="Delete the named ones.")] = False,
     pruned: Annotated[
-        bool, typer.Option("--prune", help="Remove checkpoints that are too old or too many, as the config says.")
+        bool, typer.Option("--prune", help="Delete checkpoints that are too old or too many (see config).")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Say what --rm or --prune would remove.")] = False,
+    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print what --rm or --prune would delete.")] = False,
     sidecar: SidecarOption = None,
     conversation: Annotated[
-        int | None, typer.Option(metavar="N", help="Of which conversation of a file that holds many.")
+        int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
     ] = None,
     utc: UtcOption = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """List what was kept of a log, newest first: id, time, messages, tokens, description, summary.
+    """List the snapshots and checkpoints of a log, newest first: id, time, messages, tokens, description, summary.
 
-    Only the heads of the files are read, so that a thousand large snapshots are listed at once. --rm removes those that
-    are named, --prune the checkpoints that `checkpoint.days` and `checkpoint.keep` let go. A snapshot that a person
-    took goes by --rm alone.
+    Only the first line of each file is read, so a thousand large snapshots are listed quickly. --rm deletes the named
+    ones, --prune the automatic checkpoints beyond `checkpoint.days` and `checkpoint.keep`. A snapshot made by hand is
+    only deleted by --rm.
     """
     streams.Streams.quiet = quiet
     some, notices = beside(log, sidecar, conversation)

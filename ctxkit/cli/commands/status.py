@@ -36,48 +36,46 @@ def command(
     ] = False,
     no_tokens: Annotated[bool, typer.Option("--no-tokens", help="Count no tokens, and so read no content.")] = False,
     no_assembly: Annotated[
-        bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
+        bool, typer.Option("--no-assembly", help="Only the log's messages: no system prompt, docs or thread status.")
     ] = False,
     by: Annotated[
-        ShareKind | None, typer.Option(metavar="KIND", help="Whose the tokens are: by role, tool, exchange or file.")
+        ShareKind | None, typer.Option(metavar="KIND", help="Token shares by role, tool, exchange or file.")
     ] = None,
     largest: Annotated[int | None, typer.Option(metavar="N", min=1, help="The N largest messages.")] = None,
     files: Annotated[
-        bool, typer.Option("--files", help="Files that calls of the log read and wrote, with what they hold.")
+        bool, typer.Option("--files", help="The files that tools read and wrote, with their tokens.")
     ] = False,
     only_context: Annotated[
-        bool, typer.Option("--only-context", help="With --files: those of calls that are in the context.")
+        bool, typer.Option("--only-context", help="With --files: only calls that are in the context.")
     ] = False,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Tokens over the session: marks, compactions, what was counted, the limit.")
+        bool, typer.Option("--plot", help="Draw the tokens over the session, with marks and compactions.")
     ] = False,
-    svg: Annotated[bool, typer.Option("--svg", help="The plot as a picture, on standard output.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="Print the plot as an SVG picture.")] = False,
     fail_at: Annotated[
         str | None,
-        typer.Option("--fail-at", metavar="PERCENT", help="Exit 1 where so much of the limit is used: 85%."),
+        typer.Option("--fail-at", metavar="PERCENT", help="Exit 1 if this share of the limit is used (85%)."),
     ] = None,
     fail_over: Annotated[
-        str | None, typer.Option("--fail-over", metavar="N", help="Exit 1 where more than so many tokens are used.")
+        str | None, typer.Option("--fail-over", metavar="N", help="Exit 1 if more than N tokens are used.")
     ] = None,
-    limit: Annotated[
-        str | None, typer.Option(metavar="N", help="The context limit in tokens (128000, 128k); else the config's.")
-    ] = None,
+    limit: Annotated[str | None, typer.Option(metavar="N", help="The context limit in tokens (128000, 128k).")] = None,
     agent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Count this agent's messages, and no one's.")
+        str | None, typer.Option(metavar="NAME", help="Only messages of this agent, or of no agent.")
     ] = None,
     thread: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Count what is of this thread, or of none.")
+        str | None, typer.Option(metavar="NAME", help="Only messages of this thread, or of no thread.")
     ] = None,
     request_options: RequestOptions,
     looking: Looking,
     reading: Reading,
 ) -> None:
-    """Say how full the context is, which messages are in it and out of it and why, and how the log is.
+    """Show how full the context is, which messages are in it and out of it and why, and whether the log is sound.
 
-    Tokens (with the name of their counter) and their share of the limit, window and now, live marks, ops, agents,
-    threads, damage and warnings. Damage is told, not judged: `ctxkit check` asserts. --by, --largest and --files print
-    what holds the tokens instead, --plot how they came and went. --fail-at and --fail-over assert, for CI. --json
-    prints one object.
+    It prints tokens (with the name of their counter) and their share of the limit, window and now, live marks, ops,
+    agents, threads, damage and warnings. Damage does not change the exit code; use `ctxkit check` for that. --by,
+    --largest and --files print what uses the tokens instead; --plot draws them over the session. --fail-at and
+    --fail-over set the exit code, for CI. --json prints one object.
     """
     bounds = _bounds(fail_at, fail_over)
     tables = by is not None or largest is not None or files

@@ -21,38 +21,37 @@ HINT = "ctxkit tool schema --for openai, ctxkit tool call LOG FILE, or ctxkit to
 
 @takes(Writing, Reading)
 def command(
-    action: Annotated[
-        str, typer.Argument(metavar="schema|call|cleanup", help="Print the definition, execute a call, or end it.")
-    ],
+    action: Annotated[str, typer.Argument(metavar="schema|call|cleanup", help="schema, call or cleanup.")],
     log: Annotated[
         str | None,
-        typer.Argument(metavar="[LOG]", help="Of call and cleanup: a log, or - for stdin.", callback=named_session),
+        typer.Argument(metavar="[LOG]", help="For call and cleanup: a log, or - for stdin.", callback=named_session),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE|ID]", help="Of call: a file with it, or - for stdin. Of cleanup: an op."),
+        typer.Argument(metavar="[FILE|ID]", help="For call: its file, or - for stdin. For cleanup: an op."),
     ] = None,
     *,
     for_: Annotated[
-        str | None, typer.Option("--for", metavar="|".join(PROVIDERS), help="Schema: in whose shape.")
+        str | None, typer.Option("--for", metavar="|".join(PROVIDERS), help="For schema: the provider.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Call: this model finds what the criteria are about.")
+        str | None, typer.Option(metavar="NAME", help="For call: ask this model for the criteria.")
     ] = None,
     reading: Reading,
     writing: Writing,
 ) -> None:
-    """Let a model forget: the definition of the tool filter_context, and the execution of its calls.
+    """Let a model forget: print the definition of the tool filter_context, and execute its calls.
 
-    `schema` prints the definition for the tools of a request. `call` executes one call of it on a log: a preview lists
-    what matches and changes nothing, an apply appends an op as `ctxkit forget` and `ctxkit remember` do. The call is
-    its arguments alone, or as OpenAI, Anthropic or Gemini give it; the answer for the model is a line of JSON. What the
-    model can put right is an answer too, with `error`: exit 0, nothing appended. A call that has an id, sent again, is
-    executed once. With - for LOG the log comes out on standard output, and the answer on standard error.
+    `schema` prints the definition for the tools of a request. `call` executes one call on a log: a preview lists what
+    matches and changes nothing; an apply appends an op as `ctxkit forget` and `ctxkit remember` do. The call is its
+    arguments alone, or as OpenAI, Anthropic or Gemini give it; the answer for the model is a line of JSON. A mistake
+    that the model can correct is an answer too, with `error`: exit 0, nothing appended. A call with an id is executed
+    only once, even if it is sent again. With - for LOG the log goes to standard output, and the answer to standard
+    error.
 
-    `cleanup` ends it: what was recorded after an apply (the call's result, the model's answer) leaves the context, too.
-    The answer to the apply names it; `ctxkit add` runs it by itself. Run again, it does nothing. Without ID it cleans
-    up after all applies whose answer is there: for hooks.
+    `cleanup` is the last step: what was recorded after an apply (the call's result, the model's answer) leaves the
+    context too. The answer to the apply names the command; `ctxkit add` runs it automatically. Run again, it does
+    nothing. Without ID it cleans up after all applies that were answered: for hooks.
     """
     streams.Streams.quiet = reading.quiet
     if action == "schema":

@@ -18,49 +18,47 @@ def command(
     log: LogArgument = "-",
     *,
     max_tokens: MaxTokens = None,
-    keep: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Newest exchanges that go after all older ones.")
-    ] = None,
+    keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Drop the newest N exchanges last.")] = None,
     keep_results: Annotated[
         int | None,
-        typer.Option("--keep-results", metavar="N", min=0, help="Newest results that are not shortened for age."),
+        typer.Option("--keep-results", metavar="N", min=0, help="Do not shorten the newest N results for their age."),
     ] = None,
     exclude_tool: Annotated[
         list[str] | None,
-        typer.Option("--exclude-tool", metavar="NAME", help="A tool whose results are not shortened; can be repeated."),
+        typer.Option("--exclude-tool", metavar="NAME", help="Do not shorten results of this tool; can be repeated."),
     ] = None,
     clear_at_least: Annotated[
         str | None,
-        typer.Option("--clear-at-least", metavar="N", help="Tokens to save at least, once anything is cut (20k)."),
+        typer.Option("--clear-at-least", metavar="N", help="If anything is cut, save at least N tokens (20k)."),
     ] = None,
     clear_inputs: Annotated[
-        bool, typer.Option("--clear-inputs", help="Shorten long arguments of old calls too, such as a file written.")
+        bool, typer.Option("--clear-inputs", help="Also shorten long arguments of old calls.")
     ] = False,
     overflow: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="What the provider said when it refused; its figures count. - for stdin."),
+        typer.Option(metavar="FILE", help="The provider's error message, for its figures; - for stdin."),
     ] = None,
     no_assembly: Annotated[
-        bool, typer.Option("--no-assembly", help="No room for system prompt, docs and thread status of the config.")
+        bool, typer.Option("--no-assembly", help="Do not count system prompt, docs and thread status.")
     ] = False,
     fit_images: Annotated[
         bool,
-        typer.Option("--fit-images/--no-fit-images", help="Whether images beyond the provider's limits are left out."),
+        typer.Option("--fit-images/--no-fit-images", help="Leave out images beyond the provider's limits."),
     ] = True,
     request_options: RequestOptions,
     reading: Reading,
     writing: Writing,
 ) -> None:
-    """Make the context fit: shorten old results, then let the oldest exchanges and steps go.
+    """Make the context fit: shorten old results, then drop the oldest exchanges and steps.
 
-    The budget is --max-tokens (30%: of the limit), else the limit (of the config, or of the model) less the reserve.
-    Superseded and stale results are shortened first. Then the oldest exchanges and steps go, files being edited after
-    them, the newest step and the last answer at the end; what is large is shortened, or goes alone. The system prompt,
-    instructions, protected messages and the current task never go. A step is never split, and each cut has its reason:
-    `ctxkit why LOG N`. Where it fits already nothing is appended; where it cannot fit: exit 1, and in a pipe nothing
-    comes out, so that nothing too large goes on.
+    The budget is --max-tokens (30%: of the limit), else the limit (of the config, or of the model) minus the reserve.
+    Superseded and old results are shortened first. Then the oldest exchanges and steps go, after them files being
+    edited, and last the newest step and the last answer; something large is shortened, or goes alone. The system
+    prompt, instructions, protected messages and the current task never go. A step is never split, and each cut has its
+    reason: `ctxkit why LOG N`. If it fits already, nothing is appended. If it cannot fit: exit 1, and a pipe prints
+    nothing, so that nothing too large is passed on.
 
-    Images for which the provider would refuse the context are left out, the oldest first; their messages stay.
+    Images beyond the provider's limits are left out, oldest first; their messages stay.
     """
 
     def action(target: Log) -> Op | None:

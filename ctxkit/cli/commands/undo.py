@@ -14,15 +14,15 @@ from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 def command(
     log: LogArgument = "-",
     op: Annotated[
-        str | None, typer.Argument(metavar="[OP]", help="Number, id or unique prefix of an id; the newest if left out.")
+        str | None, typer.Argument(metavar="[OP]", help="A number, an id or its beginning (default: the newest op).")
     ] = None,
     *,
     reading: Reading,
     writing: Writing,
 ) -> None:
-    """Void one op: by default the newest in force that is not an undo.
+    """Undo one op: by default the newest in force that is not an undo.
 
-    Two undos walk back two ops. The context is then what it would be had the op never been written; messages are not
-    ops and stay. `ctxkit redo` voids the undo.
+    Two undos undo two ops. The context is then what it would be without the op; messages are not ops and stay. `ctxkit
+    redo` undoes the undo.
     """
     write(log, reading, writing, "undo", lambda target: target.undo(op))

@@ -15,14 +15,14 @@ def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Also where it is the system preamble.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also the system preamble.")] = False,
     reading: Reading,
     writing: Writing,
     selecting: Selecting,
 ) -> None:
-    """Take the protection of messages away, the automatic one of the first message too.
+    """Remove the protection of messages, including the default protection of the first message.
 
-    The system preamble is protected from the start; unprotecting it needs --force.
+    The system preamble is always protected; unprotecting it needs --force.
     """
     write(
         log, reading, writing, "unprotect",

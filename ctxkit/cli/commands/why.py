@@ -31,11 +31,11 @@ def command(
 ) -> None:
     """Say for each message whether it is in the context, which ops keep it out, and which commands bring it back.
 
-    A message can be out for several reasons; it is back when the last one is gone. The commands that are named are
-    enough, in their order: they were replayed in memory, nothing is written. Where others leave with that, it is said.
-    An item of an op that is undone or superseded can be asked for too (7.1). --at: only what kept it out then.
+    A message can be out for several reasons; it is back when the last one is gone. The named commands, run in their
+    order, are enough: they were tried in memory, and nothing is written. If other messages leave with them, that is
+    said. An item of an op that is undone or superseded can be named too (7.1). --at: only what kept it out then.
 
-    Of a message that goes out without its thinking, that is said. --json prints an object per message.
+    For a message that is sent without its thinking, that is said too. --json prints an object per message.
     """
     if not numbers:
         hint = f"{with_dash('why', log)} <LOG" if log[:1].isdigit() else "ctxkit why LOG 45"

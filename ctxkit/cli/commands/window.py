@@ -25,18 +25,20 @@ def command(
     log: LogArgument = "-",
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[set|add|sub] TIME | reset | off", help="24h, 2d, 1 week, yesterday; nothing: show."),
+        typer.Argument(
+            metavar="[set|add|sub] TIME | reset | off", help="24h, 2d, 1 week, yesterday (default: show the window)."
+        ),
     ] = None,
     *,
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="The window of this agent alone.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only the window of this agent.")] = None,
     looking: Looking,
     reading: Reading,
     writing: Writing,
 ) -> None:
     """Show or set the time window: messages older than this are not in the context.
 
-    The window counts back from the newest message (--now wall: from the clock). `reset` follows the default again.
-    Both limits apply: inside the window, and after the last clear. Bounds are 1h and 168h unless configured.
+    The window counts back from the newest message (--now wall: from the clock). `reset` returns to the default. A
+    message must be inside the window and after the last clear. Bounds are 1h and 168h unless configured.
     """
     asked = list(words or [])
     if not asked:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 FIRST_STEPS = (
     ("ctxkit show chat.jsonl", "what a model would be sent"),
-    ("ctxkit forget chat.jsonl 3-4", "these two leave the context, not the log"),
-    ("ctxkit undo chat.jsonl", "and are back"),
+    ("ctxkit forget chat.jsonl 3-4", "take two messages out of the context, not out of the log"),
+    ("ctxkit undo chat.jsonl", "bring them back"),
     ("ctxkit export chat.jsonl --to openai >request.json", "the context as a request"),
 )
 """Those of `ctxkit --help`."""
@@ -17,7 +17,7 @@ FIRST_STEPS = (
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "show": (
         ("ctxkit show chat.jsonl", "the context"),
-        ("ctxkit show chat.jsonl --last 2x --oneline", "the last two exchanges, a line a message"),
+        ("ctxkit show chat.jsonl --last 2x --oneline", "the last two exchanges, one line per message"),
         ("ctxkit show chat.jsonl --explain", "why each message is in or out"),
         ("ctxkit show chat.jsonl --at 3", "as it was after op 3"),
     ),
@@ -27,12 +27,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status session.jsonl --files", "the files that calls read and wrote"),
         ("ctxkit status chat.jsonl --plot", "tokens over the session"),
         ("ctxkit status session.jsonl --svg >session.svg", "the same as a picture"),
-        ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 where there are more, for CI"),
+        ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 if there are more, for CI"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
     ),
     "log": (
         ("ctxkit log chat.jsonl", "the ops"),
-        ("ctxkit log chat.jsonl --tokens", "what each did to the size of the context"),
+        ("ctxkit log chat.jsonl --tokens", "with the size of the context before and after each"),
         ("ctxkit log chat.jsonl --json", "the same for programs"),
     ),
     "diff": (
@@ -43,14 +43,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "why": (("ctxkit why chat.jsonl 6", "what keeps message 6 out"),),
     "recall": (
-        ("ctxkit recall chat.jsonl LIFETIME", "wherever it stands, and whether that is in the context"),
-        ("ctxkit recall session.jsonl chat.jsonl -i lifetime", "in two logs, whatever the case of its letters"),
+        ("ctxkit recall chat.jsonl LIFETIME", "every hit, and whether it is in the context"),
+        ("ctxkit recall session.jsonl chat.jsonl -i lifetime", "in two logs, ignoring case"),
         ("ctxkit recall . --regex 'LIFE ?TIME' -l", "which logs below this folder"),
         ("ctxkit recall chat.jsonl 6-7 --apply", "bring messages back"),
     ),
     "sessions": (
         ("ctxkit sessions .", "those below this folder"),
-        ("ctxkit sessions . --grep LIFETIME --limit 5", "the five newest that speak of it"),
+        ("ctxkit sessions . --grep LIFETIME --limit 5", "the five newest that contain it"),
         ("ctxkit sessions . --format claude-code --json", "for programs"),
         ("ctxkit sessions . -0 | xargs -0 -n 1 ctxkit status --no-tokens", "a command for each"),
     ),
@@ -59,7 +59,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "add": (
         ("ctxkit add chat.jsonl 'Use a parameter, not a global.'", "a user message"),
         ("echo 'Done.' | ctxkit add chat.jsonl - --role assistant", "an answer from a pipe"),
-        ("CTXKIT_MODEL=gpt-4o ctxkit add chat.jsonl 'And then?' --enforce", "not where the context is full: exit 1"),
+        ("CTXKIT_MODEL=gpt-4o ctxkit add chat.jsonl 'And then?' --enforce", "exit 1 if the context is full"),
     ),
     "mark": (
         ("ctxkit mark chat.jsonl before-refactor", "a labelled mark"),
@@ -78,40 +78,40 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
     "clear": (("ctxkit clear chat.jsonl", "start afresh"),),
     "compact": (
-        ("ctxkit compact chat.jsonl --target 60%", "old messages are told by a summary"),
+        ("ctxkit compact chat.jsonl --target 60%", "replace old messages by a summary"),
         ("ctxkit compact session.jsonl --target 40% --keep-steps 3", "the newest three steps stay as they are"),
-        ("ctxkit compact session.jsonl 4-15", "only these, told in 30 % of their tokens"),
+        ("ctxkit compact session.jsonl 4-15", "only these, in 30 % of their tokens"),
         (
             "ctxkit compact session.jsonl --strategy mask --keep-last 0 --target 10%",
-            "results of tools alone, the others stay",
+            "only tool results",
         ),
-        ("echo 'We fixed it.' | ctxkit compact session.jsonl --summary -", "words from any program"),
+        ("echo 'We fixed it.' | ctxkit compact session.jsonl --summary -", "a summary from any program"),
     ),
     "trim": (
-        ("ctxkit trim chat.jsonl --max-tokens 100k", "shorten old results, then let the oldest exchanges go"),
-        ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would go, with the reason of each"),
-        ("ctxkit trim session.jsonl --max-tokens 2k --exclude-tool Read", "what this tool showed stays whole"),
-        ("ctxkit trim session.jsonl --max-tokens 2k --clear-inputs", "what old calls were given is shortened too"),
+        ("ctxkit trim chat.jsonl --max-tokens 100k", "shorten old results, then drop the oldest exchanges"),
+        ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would be cut, with the reasons"),
+        ("ctxkit trim session.jsonl --max-tokens 2k --exclude-tool Read", "results of this tool stay whole"),
+        ("ctxkit trim session.jsonl --max-tokens 2k --clear-inputs", "also shorten arguments of old calls"),
     ),
     "edit": (
         ("ctxkit edit chat.jsonl", "in your editor"),
         ("ctxkit edit chat.jsonl --last 2x", "only the last two exchanges; the others stay"),
-        ("EDITOR='sed -i s/global/parameter/' ctxkit edit chat.jsonl", "a program for an editor"),
+        ("EDITOR='sed -i s/global/parameter/' ctxkit edit chat.jsonl", "a program instead of an editor"),
         (
             "ctxkit edit chat.jsonl --print | sed 's/^#%% 7 /%% 7 /' | ctxkit edit chat.jsonl --apply -",
-            "message 7 is back: one # less",
+            "bring message 7 back by removing its #",
         ),
     ),
-    "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
-    "unprotect": (("ctxkit unprotect chat.jsonl 13", "not any more"),),
+    "protect": (("ctxkit protect chat.jsonl 5", "keep message 5"),),
+    "unprotect": (("ctxkit unprotect chat.jsonl 13", "no longer"),),
     "window": (
-        ("ctxkit window chat.jsonl", "what it is"),
+        ("ctxkit window chat.jsonl", "show the window"),
         ("ctxkit window chat.jsonl 24h", "set it"),
         ("ctxkit window chat.jsonl add 8h", "widen it"),
-        ("ctxkit window chat.jsonl off", "none"),
+        ("ctxkit window chat.jsonl off", "no window"),
     ),
     "undo": (("ctxkit undo chat.jsonl", "the newest op"), ("ctxkit undo chat.jsonl 2", "op 2")),
-    "redo": (("ctxkit redo chat.jsonl", "what was undone last"),),
+    "redo": (("ctxkit redo chat.jsonl", "the op that was undone last"),),
     "export": (
         ("ctxkit export chat.jsonl --to openai", "a request body"),
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
@@ -124,26 +124,26 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "snapshot": (
         ("ctxkit snapshot chat.jsonl -m 'before the refactor'", "the id is printed"),
         ("ctxkit snapshot session.jsonl --tag release --all", "also what the window hides"),
-        ("echo 'We fixed it.' | ctxkit snapshot chat.jsonl --summary -", "words from any program"),
+        ("echo 'We fixed it.' | ctxkit snapshot chat.jsonl --summary -", "a summary from any program"),
         ("ctxkit cat session.jsonl | ctxkit snapshot - >kept.json", "the file itself"),
     ),
     "restore": (
-        ("ctxkit restore chat.jsonl latest", "what of the newest is not visible now"),
+        ("ctxkit restore chat.jsonl latest", "add what is not visible of the newest one"),
         ("ctxkit restore chat.jsonl 'before the refactor' --replace", "exactly that context"),
-        ("ctxkit restore chat.jsonl latest --summary", "only what sums it up"),
+        ("ctxkit restore chat.jsonl latest --summary", "only its summary"),
         ("ctxkit snapshot - <session.jsonl | ctxkit restore chat.jsonl - --yes", "from one log into another"),
     ),
     "checkpoint": (
         ("ctxkit checkpoint chat.jsonl -m 'tests are green'", "the id is printed"),
-        ("ctxkit checkpoint session.jsonl --auto", "where code was written or an error solved, once"),
-        ("ctxkit checkpoint session.jsonl --auto --also milestone", "also by what is said"),
+        ("ctxkit checkpoint session.jsonl --auto", "only if code was written or an error solved"),
+        ("ctxkit checkpoint session.jsonl --auto --also milestone", "also if a milestone is mentioned"),
     ),
     "snapshots": (
         ("ctxkit snapshots chat.jsonl", "newest first"),
-        ("ctxkit snapshots chat.jsonl --rm latest", "one less"),
+        ("ctxkit snapshots chat.jsonl --rm latest", "delete the newest"),
         ("ctxkit snapshots chat.jsonl --prune --dry-run", "which checkpoints are too old"),
     ),
-    "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
+    "check": (("ctxkit check chat.jsonl", "exit 0 if nothing is wrong"),),
     "recover": (
         ("ctxkit recover chat.jsonl", "what a crash left; on a terminal it asks where to go on from"),
         ("ctxkit recover chat.jsonl --yes", "back to the newest point that is whole, for scripts"),
@@ -151,7 +151,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit recover - --yes <session.jsonl | ctxkit export - --to anthropic >request.json", "in a pipe"),
     ),
     "salvage": (
-        ("ctxkit salvage chat.jsonl -o clean.jsonl", "what was not taken is told, range by range"),
+        ("ctxkit salvage chat.jsonl -o clean.jsonl", "report each range that is left out"),
         ("ctxkit salvage - -o - <chat.jsonl >clean.jsonl", "the same in a pipe"),
         ("ctxkit salvage chat.jsonl -o whole.jsonl --json", "the ranges for a program"),
     ),
@@ -159,11 +159,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit tool schema --for anthropic", "for the tools of a request"),
         (
             """echo '{"action":"preview","mode":"forget","criteria":"cat"}' | ctxkit tool call chat.jsonl -""",
-            "what a model asks before it forgets",
+            "what a model calls first",
         ),
         (
             """echo '{"action":"apply","mode":"forget","message_ids":["6-7"]}' | ctxkit tool call chat.jsonl -""",
-            "and then",
+            "what it calls then",
         ),
         ("ctxkit tool cleanup chat.jsonl", "once the model has answered"),
     ),
@@ -177,5 +177,5 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit config chat.jsonl get window.default", "one value, for a script"),
         ("ctxkit config --user set now wall", "for all logs of yours"),
     ),
-    "help": (("ctxkit help show", "of one command"), ("ctxkit help window | head -n 12", "the examples of one")),
+    "help": (("ctxkit help show", "the help of one command"), ("ctxkit help window | head -n 12", "only the examples")),
 }

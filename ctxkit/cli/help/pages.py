@@ -32,8 +32,8 @@ DESCRIPTION = (
 )
 
 WRITER = (
-    "In a pipe: with - for LOG the log is read from standard input and copied to standard output as it is, with what "
-    "is added behind it; reports go to standard error. It comes out whole on exit 0 and 1, and not at all on others."
+    "In a pipe: with - for LOG the log is read from standard input and copied to standard output unchanged, followed "
+    "by what is added; reports go to standard error. On exit 0 and 1 the whole log is printed, on others nothing."
 )
 READER = "In a pipe: with - for LOG, or without it, the log is read from standard input."
 
