@@ -331,7 +331,7 @@ def _one(case: Case, world: World, point: Point, old: View, new: View, log: byte
         yield "acknowledged, and not there"
     if code and now == new and NOTHING.search(ran.err):
         yield f"it is there: {ran.err}"
-    if code and now == old and "not known durable" in ran.err:
+    if code and now == old and "perhaps not on disk" in ran.err:
         yield f"it is not there: {ran.err}"
     if now != new:
         ran = _run((case.again or case.words)(world), Striker())

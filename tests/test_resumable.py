@@ -168,5 +168,5 @@ def test_rewinds_of_real_sessions(path: Path) -> None:
 def test_the_counts_are_of_something() -> None:
     """The checks see what they look for."""
     assert problems(b'{"uuid":"a","parentUuid":"b"}\n{"uuid":"a","parentUuid":null}\n') == [
-        "a stands twice", "a hangs on b, which is not there",
+        "a stands twice", "a hangs on b, which is missing",
     ]  # fmt: skip

@@ -386,7 +386,7 @@ def test_remember_few_of_many(tmp_path: Path) -> None:
 def test_a_preview_comes_before_a_change_by_criteria(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ranges with a line each, count and tokens; a script that does not say --yes changes nothing."""
+    """Ranges with a line each, count and tokens; a script that does not use --yes changes nothing."""
     path = written(tmp_path, "1-9")
     before = path.read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))

@@ -394,7 +394,9 @@ def test_what_was_confirmed_is_done_or_refused(tmp_path: Path) -> None:
     held = opened(path)
     opened(path).protect("5")
     before = path.read_bytes()
-    with pytest.raises(UpdatedElsewhere, match=r"other ops changed what this one names.*nothing was appended"):
+    with pytest.raises(
+        UpdatedElsewhere, match=r"other ops changed the messages that this one names.*nothing was appended"
+    ):
         confirmed.call(held, None)
     assert path.read_bytes() == before
 

@@ -47,7 +47,7 @@ class InMemoryMessages(Generic[M]):
         owner = _owners(log, sizes)
         for i, n in enumerate(owner[before:]):
             if n is None:
-                raise BadMessage(f"messages[{i}] is no message: {_brief(messages[i])}", FORMS[form])
+                raise BadMessage(f"messages[{i}] is not a message: {_brief(messages[i])}", FORMS[form])
         self.owner: list[int] = [n for n in owner[before:] if n is not None]
 
 
@@ -63,7 +63,7 @@ def given(
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping):
             hint = "its model_dump(exclude_none=True) is one" if hasattr(message, "model_dump") else FORMS["chat"]
-            raise BadMessage(f"messages[{i}] is no dict: {_brief(message)}", hint)
+            raise BadMessage(f"messages[{i}] is not a dict: {_brief(message)}", hint)
         if isinstance(message.get("ctxkit"), str):
             raise BadMessage(f"messages[{i}] is an op of ctxkit, not a message", "a log with its ops: Log.open(path)")
     form = _form(messages)
@@ -88,9 +88,9 @@ def _form(messages: Sequence[Mapping[str, Any]]) -> str:
     try:
         found = detection.detect(head).name
     except UnknownFormat as error:
-        raise BadMessage(f"messages[0] is no message: {error.message}", FORMS["chat"]) from error
+        raise BadMessage(f"messages[0] is not a message: {error.message}", FORMS["chat"]) from error
     if found not in FORMS:
-        text = f"messages[0] is no message: this is a record of a {found} session"
+        text = f"messages[0] is not a message: this is a record of a {found} session"
         raise BadMessage(text, "Log.open(path) reads a session; its context is what it was to its program")
     return found
 
@@ -119,7 +119,7 @@ def _spelt(record: Mapping[str, Any], i: int) -> bytes:
     except RecursionError as error:
         raise BadMessage(f"messages[{i}] is nested too deeply") from error
     except (TypeError, ValueError) as error:
-        raise BadMessage(f"messages[{i}] is no JSON: {error}", "texts, numbers, lists and dicts are") from error
+        raise BadMessage(f"messages[{i}] is not JSON: {error}", "texts, numbers, lists and dicts are") from error
 
 
 def _owners(log: Log, sizes: Sequence[int]) -> list[int | None]:

@@ -121,7 +121,7 @@ class Log(WritableLog):
             from ctxkit.snapshots.make_checkpoint import by_hand
 
             found = by_hand(self, label)
-        self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
+        self.said = "No checkpoint: nothing new since the last one." if found is None else found.said
         if found is not None and found.new:
             self.prune_checkpoints()
         return found
@@ -331,7 +331,7 @@ class Log(WritableLog):
     def recover(self, to: To | None = None) -> Op | None:
         """After a crash: go back to the end of the last whole `step` of an exchange without an end, or of the last
         complete `exchange`, or the `question` (None: the newest there is), or to the newest `checkpoint`. None where
-        nothing has to leave.
+        nothing needs to leave.
 
         `recovering.recovery(log)` tells what was found. Raises UpdatedElsewhere where the log went on meanwhile, Usage
         for a point that it does not have, NoSuchSnapshot, and what `restore` raises.

@@ -70,7 +70,7 @@ def summarize_context(messages: Sequence[M], **options: Unpack[SummaryRequest]) 
 def summarize_context(
     messages: Sequence[M] | Held, **options: Unpack[SummaryRequest]
 ) -> Summarized[M] | Summarized[Row]:
-    """`messages` with old ones told by a summary, as `ctxkit compact --force` would. Offline, by rules alone,
+    """`messages` with old ones summarized, as `ctxkit compact --force` would. Offline, by rules alone,
     unless the strategy is `llm`.
 
     Raises BadMessage, BadConfig, Usage; ModelFailed where a model fails and `fallback` is False; of a log what
@@ -83,7 +83,7 @@ def summarize_context(
     if asked["strategy"] is None:
         asked["strategy"] = MODEL if {"model", "fast"} & model.keys() else RULES
     if asked["strategy"] in STRATEGIES and not load(asked["strategy"]).summarizes:
-        raise Usage("a mask is no summary: nothing was counted", "trim_conversation shortens results")
+        raise Usage("a mask is not a summary: nothing was counted", "trim_conversation shortens results")
     wish = wish_of(log, CompactRequest(**cast(Any, {**asked, **model}), force=True))
     wish = structs.replace(wish, shortens=held is None)  # a list keeps its messages as they are
     found = CompactionPlan(log, whole(log, assembly=False), wish)

@@ -27,8 +27,8 @@ def cleanup(log: WritableLog, name: str) -> Op | None:
     """
     entry = log.ledger.find(name)
     if not isinstance(entry.op, Forget) or entry.op.cleans or not cleanup_decision.taken(entry.op):
-        text = f"op {entry.number} ({entry.name}) took no conversation about it along: nothing was changed"
-        raise NoSuchOp(text, "the answer to an apply of filter_context names the op")
+        text = f"op {entry.number} ({entry.name}) removed no conversation about the forgetting: nothing was changed"
+        raise NoSuchOp(text, "the answer to an apply of filter_context names the right op")
     return _run(log, entry.id)
 
 

@@ -71,8 +71,8 @@ def cleanup(state: State, at: LogPosition, entry: LedgerEntry, left: Remainder, 
         by = f"op {entry.voided_by}" if entry.voided_by else "an undo"
         return Decision(None, f"Nothing to clean up: op {entry.number} ({entry.name}) is undone, by {by}.")
     if not left.over:
-        hint = "once the model's answer is recorded; ctxkit add does it by itself"
-        raise NothingChanges(f"{what} goes on: nothing was changed", hint)
+        hint = "wait until the model's answer is recorded; ctxkit add does this automatically"
+        raise NothingChanges(f"{what} is not finished: nothing was changed", hint)
     names = left.names & state.shown()
     if not names - before:
         why = "was cleaned up, and that was undone since" if names else "is out of the context"

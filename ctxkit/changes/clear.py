@@ -37,6 +37,6 @@ def clear(state: State, at: LogPosition, agent: str | None = None, *, keep_prote
     for name, item in state.board.telling.items():
         if agent is not None and name in present - gone and (told := item.tells & gone):
             label, what = state.label(name), state.brief(told)
-            notes.append(f"the summary {label} is dropped, it told {what}; the other originals return")
+            notes.append(f"the summary {label} is dropped because it contained {what}; the other originals return")
     said = SAID if agent is None else f"Cleared the messages of {agent} ({len(gone)})."
     return Decision(Clear(at=at, agent=agent, keep=str(keep)), said, notes)

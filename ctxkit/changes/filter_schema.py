@@ -189,7 +189,7 @@ def _unwrapped(value: Any, depth: int) -> tuple[dict[str, Any], str]:
             return _named(value, "arguments", value.get("call_id") or value.get("id"), depth)
         case dict():
             return value, ""
-    raise Refused("no_call", f"{_kind(value)} is no call of {NAME}", "a JSON object with action, mode")
+    raise Refused("no_call", f"{_kind(value)} is not a call of {NAME}", "a JSON object with action, mode")
 
 
 def _is_call(value: Any) -> bool:
@@ -219,7 +219,7 @@ def _value(name: str, value: Any) -> Any:
     if schema["type"] == "array":
         ids = value if isinstance(value, list) else [value]
         if not all(isinstance(one, str) or (isinstance(one, int) and not isinstance(one, bool)) for one in ids):
-            raise Refused("bad_argument", f"{name} is no list of message ids", 'such as ["45", "46-48"]')
+            raise Refused("bad_argument", f"{name} is not a list of message ids", 'such as ["45", "46-48"]')
         return tuple(str(one) for one in ids if one != "")
     if name == "last" and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)

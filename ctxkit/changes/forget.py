@@ -80,11 +80,11 @@ def forget(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no
     plan = leaving(state, wish)
     if not plan.asked.meets(_told(state, state.present())):  # what a summary tells is there, wherever the original is
         if plan.skipped:
-            hint = "--include-protected takes them too; ctxkit unprotect lifts the protection"
+            hint = "use --include-protected, or remove the protection with ctxkit unprotect"
             raise NothingChanges(f"protected: {state.brief(plan.skipped)}: nothing was changed", hint)
         raise NothingChanges(
             f"{state.say(plan.asked or wish.chosen)} is out of the context already: nothing was changed",
-            "ctxkit why LOG N says why",
+            "ctxkit why LOG N explains it",
         )
     words, notes = _summaries(state, plan.asked | plan.planning, wish, again, named=wish.chosen | wish.planning)
     notes = _notes(state, plan) + notes
@@ -109,14 +109,14 @@ def forget_parts(
     skipped = Names.of(part.name for part in parts) & held
     if not left:
         if skipped:
-            hint = "--include-protected takes them too; ctxkit unprotect lifts the protection"
+            hint = "use --include-protected, or remove the protection with ctxkit unprotect"
             raise NothingChanges(f"protected: {state.brief(skipped)}: nothing was changed", hint)
-        raise NothingChanges("nothing matched: no message in the context has such a part", "see them: ctxkit show")
+        raise NothingChanges("nothing matched: no message in the context has such a part", "ctxkit show prints them")
     places: dict[str, list[Index]] = {}
     for part in left:
         places.setdefault(str(part.name), []).append(part.place)
     op = Forget(at=at, v=PARTS_VERSION, ids="", parts=places, criteria=criteria, skipped=str(skipped))
-    notes = [f"skipped, protected: {state.brief(skipped)} (--include-protected takes them)"] if skipped else []
+    notes = [f"skipped, protected: {state.brief(skipped)} (use --include-protected to include them)"] if skipped else []
     names = Names.of(part.name for part in left)
     stay = f"{_count(len(names))} stay{'s' * (len(names) == 1)}"
     return Decision(op, f"Left out {counted(left)} of {state.brief(names)} ({stay}).", notes)
@@ -141,7 +141,7 @@ def remember(state: State, at: LogPosition, wish: ForgetRequest, again: Again = 
     )
     if not keep & state.present():
         text = f"{state.brief(wish.chosen)} is out of the context already: nothing would be left, nothing was changed"
-        raise NothingChanges(text, "ctxkit why LOG N says why")
+        raise NothingChanges(text, "ctxkit why LOG N explains it")
     ids = state.steps.whole(state.everything() - keep - guarded - system)
     # a summary that tells something that stays is not forgotten by name: that would take along what it tells
     ids = ids - Names(items=(name for name, item in state.board.telling.items() if item.tells - ids))
@@ -205,16 +205,18 @@ def _summaries(
         text = retell(state, item, rest, names, again) if rest and name not in named else None
         if text is not None:
             words.append(Resummarized(op=_wire(name, item), text=text, tells=str(rest)))
-            notes.append(f"the summary {label} is told again without {state.say(hit)}")
+            notes.append(f"the summary {label} was written again without {state.say(hit)}")
         elif wish.keep_summary:
             words.append(Resummarized(op=_wire(name, item), keep=True))
-            notes.append(f"the summary {label} is kept as it is: it still tells {state.say(hit)}")
+            notes.append(f"the summary {label} is kept as it is: it still contains {state.say(hit)}")
         else:
-            notes.append(f"the summary {label} is dropped, it told {state.say(hit)}; the other originals return")
+            notes.append(
+                f"the summary {label} is dropped because it contained {state.say(hit)}; the other originals return"
+            )
     for cut in state.transcript.view.all_cuts if state.transcript.view else ():
         inside = Ranges.of(cut.out) & names.numbers
         if cut.after and inside and cut.after not in names.numbers:
-            notes.append(f"{cut.after} may tell it too: forget {inside},{cut.after}")
+            notes.append(f"{cut.after} may contain it too: forget {inside},{cut.after}")
     return words, notes
 
 
@@ -227,7 +229,7 @@ def _notes(state: State, plan: ForgetPlan) -> list[str]:
     if plan.closed:
         notes.append(f"also taken, since a call and its result stay together: {state.brief(plan.closed)}")
     if plan.skipped:
-        notes.append(f"skipped, protected: {state.brief(plan.skipped)} (--include-protected takes them)")
+        notes.append(f"skipped, protected: {state.brief(plan.skipped)} (use --include-protected to include them)")
     return notes
 
 

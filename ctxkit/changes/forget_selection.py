@@ -54,7 +54,9 @@ def _parts(
     own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}
     rest = selection(numbers, {key: value for key, value in asked.items() if key not in (*own, "keep_summary")})
     if not selection(planning, {}).empty:
-        raise Usage("planning goes with messages, and these stay: nothing was changed", "leave --planning out")
+        raise Usage(
+            "--planning forgets messages, but here only parts are removed: nothing was changed", "leave --planning out"
+        )
     shown = list(shown_names(log.state(), rest.thread))
     if not msgspec.structs.replace(rest, thread=None).empty:
         wanted = log.select(rest, shown, leaves=True)

@@ -43,7 +43,7 @@ class PartSize(msgspec.Struct, frozen=True):
         tokens = amount(str(given).strip())
         if isinstance(tokens, str) or tokens < 0:
             hint = "tokens as 5000 or 5k; bytes as 500kB or 2MB"
-            raise Usage(f"{given!r} is no size: nothing was changed", hint)
+            raise Usage(f"{given!r} is not a size: nothing was changed", hint)
         return cls(tokens, False)
 
 

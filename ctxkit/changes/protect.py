@@ -20,7 +20,7 @@ def protect(state: State, at: LogPosition, chosen: Names) -> Decision:
         inside = (item.tells & names) - shown
         if inside and name in shown:
             say = state.say(inside)
-            told = f"{say} stays told by the summary {state.label(name)}"
+            told = f"{say} stays in the summary {state.label(name)}"
             notes.append(f"{told}; `ctxkit recall LOG {say} --apply` shows it beside")
     return Decision(Protect(at=at, ids=str(names)), f"Protected {state.say(names)}.", notes)
 
@@ -31,8 +31,8 @@ def unprotect(state: State, at: LogPosition, chosen: Names, *, force: bool = Fal
     system = [name for name in names if state.is_preamble(name) and state.protected(name)]
     if system and not force:
         raise Usage(
-            f"{state.say(Names.of(system))} belongs to the system preamble: nothing was changed",
-            "say --force to take its protection all the same",
+            f"{state.say(Names.of(system))} is part of the system preamble: nothing was changed",
+            "use --force to remove its protection",
         )
     if not any(state.guarded(name) for name in names):
         return Decision(None, f"Not protected: {state.say(names)}. Nothing appended.")

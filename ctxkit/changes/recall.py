@@ -36,13 +36,13 @@ def recall(state: State, at: LogPosition, chosen: Names, projection: Projection,
     if closed := (back - chosen):
         notes.append(f"also taken, since a call and its result stay together: {state.brief(closed)}")
     if stopped:
-        notes.append(f"left out, {_why(state, behind)}")
+        notes.append(f"not brought back: {_why(state, behind)}")
     if away:
-        notes.append(f"left out, not on the path from the log's last row: {state.brief(away)}")
+        notes.append(f"left out because they are not on the path from the log's last row: {state.brief(away)}")
     shown = state.shown()
     for name, item in state.board.telling.items():
         if name in shown and (told := item.tells & back):
-            notes.append(f"{state.say(told)} stands beside the summary {state.label(name)}, which tells it too")
+            notes.append(f"{state.say(told)} stands beside the summary {state.label(name)}, which contains it too")
     notes += _unseen(state, projection, back)
     ids = free if named else back
     count = f"{len(back)} message{'s' * (len(back) != 1)}"
@@ -61,12 +61,16 @@ def _behind(state: State, names: Names) -> dict[Name, Exclusion]:
 
 
 def _why(state: State, behind: dict[Name, Exclusion]) -> str:
-    """`3-4 is behind op 5 (clear)`, for each boundary."""
+    """`messages 3-4 were left out by the clear (op 5)`, for each boundary."""
     by_op: dict[int, list[Name]] = {}
     for name, out in behind.items():
         by_op.setdefault(out.source, []).append(name)
     kinds = {out.source: out.kind for out in behind.values()}
-    return "; ".join(f"{state.brief(Names.of(found))} is behind op {op} ({kinds[op]})" for op, found in by_op.items())
+    return "; ".join(
+        f"{'messages' if len(found) > 1 else 'message'} {state.brief(Names.of(found))} "
+        f"{'were' if len(found) > 1 else 'was'} left out by the {kinds[op]} (op {op})"
+        for op, found in by_op.items()
+    )
 
 
 def _refusal(
@@ -74,17 +78,16 @@ def _refusal(
 ) -> NothingChanges:
     if behind:
         op = max(out.source for out in behind.values())
-        text = f"{_why(state, behind)}, and no recall crosses a boundary: nothing was changed"
-        return NothingChanges(text, f"ctxkit undo LOG {op} takes the boundary back")
+        return NothingChanges(f"{_why(state, behind)}: nothing was changed", f"undo that first: ctxkit undo LOG {op}")
     if away:
         kind = next((state.inactive_reason[n] for n in away.numbers), "branch")
-        text = f"{state.brief(away)} is not on the path from the log's last row ({kind}), which no op changes"
-        return NothingChanges(f"{text}: nothing was changed", "its own program can go back to it")
+        text = f"{state.brief(away)} is not on the path from the log's last row ({kind}); no op can change that"
+        return NothingChanges(f"{text}: nothing was changed", "only its own program can go back to it")
     unseen = _unseen(state, projection, names)
     if unseen:
         return NothingChanges(f"no op keeps {state.brief(names)} out: nothing was changed", "; ".join(unseen))
     text = f"{state.brief(names)} is in the context already" if names else "nothing is out of the context"
-    return NothingChanges(f"{text}: nothing was changed", "ctxkit why LOG N says where a message stands")
+    return NothingChanges(f"{text}: nothing was changed", "ctxkit why LOG N explains why a message is in or out")
 
 
 def _unseen(state: State, projection: Projection, names: Names) -> list[str]:
@@ -102,12 +105,12 @@ def _unseen(state: State, projection: Projection, names: Names) -> list[str]:
         kept = protected_steps(state)
         old = Names.of(name for name in names if not in_window(state, projection, name, kept))
     if old:
-        hint = "`ctxkit window LOG off` or --now TIME shows it"
+        hint = "use `ctxkit window LOG off` or --now TIME to show it"
         found.append(f"the window hides {state.brief(old)}, which keeps its time: {hint}")
     if projection.newest is not None and (
         beyond := names - Names.of(chain(*aside.values())) - old - _visible(state, projection, names)
     ):
-        found.append(f"{state.brief(beyond)} is beyond the newest {projection.newest} that window.messages shows")
+        found.append(f"{state.brief(beyond)} is beyond the newest {projection.newest} that window.messages allows")
     return found
 
 

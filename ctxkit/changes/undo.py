@@ -23,7 +23,7 @@ def undo(ledger: Ledger, at: LogPosition, name: str | None = None) -> Decision:
         by = f"op {entry.voided_by}" if entry.voided_by else "an undo"
         raise NoSuchOp(
             f"op {entry.number} ({entry.name}) is undone already, by {by}",
-            f"ctxkit undo LOG {entry.voided_by} voids that" if entry.voided_by else "",
+            f"ctxkit undo LOG {entry.voided_by} undoes that" if entry.voided_by else "",
         )
     return _void(entry, at, "Undid")
 
@@ -42,5 +42,7 @@ def redo(ledger: Ledger, at: LogPosition) -> Decision:
 
 def _void(entry: LedgerEntry, at: LogPosition, verb: str) -> Decision:
     if not entry.id:
-        raise NoSuchOp(f"op {entry.number} ({entry.name}) has no id, so no undo can name it", "it was written by hand")
+        raise NoSuchOp(
+            f"op {entry.number} ({entry.name}) has no id, so `undo` cannot name it", "it was written by hand"
+        )
     return Decision(Undo(at=at, op=entry.id), f"{verb} op {entry.number} ({entry.name}).")

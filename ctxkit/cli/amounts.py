@@ -10,7 +10,7 @@ def tokens(option: str, text: str | None, other: str = "") -> int | None:
     """How many tokens an option names; None where it was not given. `other`: what it takes too. Raises Usage."""
     found = None if text is None else amount(text)
     if isinstance(found, str):
-        raise Usage(f"{option} {found!r} is no number of tokens", f"128000, 128k, 1M{f', {other}' if other else ''}")
+        raise Usage(f"{option} {found!r} is not a number of tokens", f"128000, 128k, 1M{f', {other}' if other else ''}")
     if found is not None and found < 0:
         raise Usage(f"{option} {found:,}: it is at least 0")
     return found

@@ -104,9 +104,11 @@ def consent(
     if ends:
         return False
     if not asks:
-        raise Usage("a model chose what stays, and everything else would leave: nothing was changed", "say --yes")
+        raise Usage("a model chose what stays, and everything else would leave: nothing was changed", "use --yes")
     if not streams.on_terminal():
-        raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
+        raise Usage(
+            "messages were chosen by criteria, and there is no terminal to ask on: nothing was changed", "use --yes"
+        )
     if not streams.ask(question):
         raise NothingChanges("not confirmed: nothing was changed")
     return True
@@ -133,7 +135,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     if first is not None:
         lost = round(sum(measuring.each([name for name in shown[first:] if name not in forget_options])))
         where = state.label(shown[first])
-        yield [f"prompt cache: valid before message {where}; {max(0, lost):,} tokens behind it are sent uncached once"]
+        yield [f"prompt cache: valid before message {where}; {max(0, lost):,} tokens after it are sent uncached once"]
 
 
 def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
@@ -142,7 +144,7 @@ def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     from ctxkit.measure.size import Measuring
 
     log.weigh(log.state_with(op))
-    yield ["Parts of these leave the context:"]
+    yield ["Parts of these messages leave the context:"]
     names = [name for text in op.parts for name in Names.parse(text)]
     yield from listing(log, names)
     measuring, then = Measuring(Counting(log)), Measuring(Counting(log.seen_at(log.state_with(op))))

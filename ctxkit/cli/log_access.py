@@ -57,7 +57,7 @@ def opened(
     """
     streams.Streams.quiet = reading.quiet
     if not log:
-        raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
+        raise NoSuchLog("the name of the log is empty", "is a shell variable empty?")
     try:
         source = _stdin(command) if log == "-" else log
         if devices and (log == os.devnull or log.startswith("/dev/fd/")):
@@ -253,7 +253,7 @@ def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
     """Whether anything is put around the context, and the caller's words for it. Raises Usage and what they raise."""
     if asked.status is None or asked.no_assembly:
         if asked.status is not None:
-            raise Usage("--status and --no-assembly exclude each other", "leave one of them out")
+            raise Usage("--status and --no-assembly cannot be combined", "use only one of them")
         return not asked.no_assembly, None
     return True, words_given(log, "--status", asked.status)
 
@@ -290,7 +290,7 @@ def fitting(log: Log, max_tokens: str | None, request_options: RequestOptions) -
         and not enforced
         and (request_options.tools is not None or request_options.overhead is not None)
     ):
-        text = "--tools and --overhead take room that messages do not have then, and nothing has to fit"
+        text = "--tools and --overhead reduce the budget of the messages, but no budget is given"
         raise Usage(f"{text}: nothing was printed", "--max-tokens N")
     send(log, request_options)
     if max_tokens is not None:

@@ -92,7 +92,7 @@ class LogSearch:
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
         if searching.count and searching.files_with_matches:
-            raise Usage("-c and -l exclude each other", "leave one of them out")
+            raise Usage("-c and -l cannot be combined", "use only one of them")
         if searching.null and (not searching.files_with_matches or reading.json):
             raise Usage("-0 is for the names that -l prints, and not for --json", "recall FOLDER TEXT -l -0")
 

@@ -53,7 +53,7 @@ def told(raw: bytes) -> StatusLineInput | None:
     if found is None:
         if any(_object(line) is not None for line in raw.splitlines()):
             return None  # a log, that has the word in its text
-        text = f"standard input is no JSON, though it has the {KEY} that Claude Code gives a statusLine"
+        text = f"standard input is not JSON, though it has the {KEY} that Claude Code gives a statusLine"
         raise UnknownFormat(text, "one object, as Claude Code writes it")
     if KEY not in found or any(key in found for key in RECORD):
         return None

@@ -39,7 +39,7 @@ class ModelSummary(NamedTuple):
 def model_of(log: WritableLog, named: str | None, *, fast: bool = False) -> str:
     """The model to ask: the one named, else the config's. Raises Usage, BadConfig where none is named."""
     if named is not None and fast:
-        raise Usage("--model and --fast name two models: nothing was changed", "leave one of them out")
+        raise Usage("--model and --fast name two models: nothing was changed", "use only one of them")
     config = str(log.config["compact.fast_model"] if fast else log.config["compact.model"])
     found = require_text("the model to ask", named, "NAME as openai/gpt-...; words of your own: summary=") or config
     if not found.strip():
@@ -173,7 +173,7 @@ def teller(
     Raises Usage, BadConfig.
     """
     if given and (named is not None or fast):
-        raise Usage("a summary that is given needs no model: nothing was kept", "leave one of them out")
+        raise Usage("a given summary needs no model: nothing was kept", "use only one of them")
     if given or not (named is not None or fast or asks_model(log.config["compact.strategy"])):
         return None
     model = model_of(log, named, fast=fast)

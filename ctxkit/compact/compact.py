@@ -109,8 +109,8 @@ def _decided(log: WritableLog, asked: CompactRequest, began: float) -> tuple[Dec
     if asked.force or asked.is_bare:
         cool(log, asked, wish)
     if asked.is_bare and context_limit(log).tokens is None:
-        text = "the model's limit is not known, so whether the context is full cannot be told: nothing was changed"
-        raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
+        text = "I do not know this model's limit, so I cannot tell how full the context is: nothing was changed"
+        raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; or set `limit` or `model` in the config")
     base = whole(log)
     log.tell(_as_it_is(base))  # whether or not anything comes of it
     if asked.is_bare and base.limit is not None and (said := _not_full(log, base, base.limit)):
@@ -124,7 +124,7 @@ def _decided(log: WritableLog, asked: CompactRequest, began: float) -> tuple[Dec
         return Decision(None, said), None
     found = CompactionPlan(log, base, wish)
     if asked.summary is None and (said := found.reached):
-        raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
+        raise NothingChanges(f"{said}: nothing was changed", "use --force or a smaller --target to condense further")
     if asks_model(wish.strategy):  # it would be asked for the same words again
         cool(log, asked, wish)
     if not found.is_worth and not found.stubs and not found.shorten_all():
@@ -175,18 +175,20 @@ def wish_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise Usage(f"{name} must be a whole number from 0 on: nothing was changed")
     if asked.target is not None and asked.budget is not None:
-        raise Usage("a target and a budget exclude each other: nothing was changed", "leave one of them out")
+        raise Usage("use either a target or a budget: nothing was changed", "use only one of them")
     if asked.summary is not None and asked.strategy is not None:
-        raise Usage("a summary that is given needs no strategy: nothing was changed", "leave one of them out")
+        raise Usage("a given summary needs no strategy: nothing was changed", "use only one of them")
     named = asked.model is not None or asked.fast
     strategy = asked.strategy or (MODEL if named else log.config["compact.strategy"])
     if named and (not asks_model(strategy) or asked.summary is not None):
-        raise Usage("no model is asked for that: nothing was changed", f"--model and --fast are for --strategy {MODEL}")
+        raise Usage(
+            "this strategy asks no model: nothing was changed", f"--model and --fast are for --strategy {MODEL}"
+        )
     if asked.summary is not None:
         strategy = GIVEN
         require_text("the summary", asked.summary, "summary=TEXT; a model is named: summary_model=NAME")
         if not asked.summary.strip():
-            raise BadSummary("the summary is empty: nothing was changed", "what stands for the messages, as text")
+            raise BadSummary("the summary is empty: nothing was changed", "give the text that replaces the messages")
     elif strategy not in NAMES:
         raise Usage(f"no strategy {strategy!r}: nothing was changed", f"{', '.join(NAMES)}")
     model = model_of(log, asked.model, fast=asked.fast) if asks_model(strategy) else ""
@@ -210,7 +212,9 @@ def _target(asked: float | str) -> float:
     try:
         found = float(key.read(key.typed(asked.strip()) if isinstance(asked, str) else asked))
     except ValueError as error:
-        raise Usage(f"the target {asked!r} is no percentage: nothing was changed", f"{error}, such as 30%") from error
+        raise Usage(
+            f"the target {asked!r} is not a percentage: nothing was changed", f"{error}, such as 30%"
+        ) from error
     if 0 < found < 1:  # a share of one, as others write it
         raise Usage(f"the target {asked} is {found:g} %: nothing was changed", f"{100 * found:g}% was meant?")
     return found
@@ -237,7 +241,9 @@ def cool(log: WritableLog, asked: CompactRequest | None = None, wish: CompactGoa
     if abs(since) < cooldown:  # a time to come is another machine's clock, or a wrong one
         left = ceil(cooldown - max(0.0, since))
         text = f"op {newest.number} compacted this log {max(0, int(since))} s ago: {left} s of the cooldown are left"
-        hint = f"in {left} s, or with other arguments; `ctxkit config LOG set compact.cooldown off` ends such waits"
+        hint = (
+            f"in {left} s, or with other arguments; `ctxkit config LOG set compact.cooldown off` turns the cooldown off"
+        )
         raise CoolingDown(f"{text}: nothing was changed", hint)
 
 
@@ -268,11 +274,11 @@ def _not_full(log: WritableLog, base: Trimming, limit: int) -> str | None:
 def _too_few(found: CompactionPlan) -> str:
     count = len(found.ids)
     what = "no message" if not count else f"only {count} message{'s' * (count != 1)}"
-    said = f"nothing to condense: {what} of {len(found.names)} may be replaced, a summary takes {FEWEST}."
+    said = f"nothing to condense: {what} of {len(found.names)} may be replaced; a summary needs {FEWEST}."
     chosen = found.wish.chosen or NOTHING
     parts = sum(name in chosen for unit in found.units if not unit.chosen for name in unit.names)
     some = "1 is a part" if parts == 1 else f"{parts:,} are parts"
-    return f"{said} A step is replaced whole: of what was chosen {some} of one." if parts else said
+    return f"{said} A step is only replaced as a whole: of the chosen messages {some} of one." if parts else said
 
 
 def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
@@ -281,17 +287,19 @@ def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
     notes = []
     if made.shortened:
         many = f"{len(made.shortened):,} message{'s' * (len(made.shortened) != 1)} ({state.brief(made.shortened)})"
-        notes.append(f"shortened: {many}: the head, the tail and the lines that keep most stay; {made.counter}")
+        notes.append(f"shortened: {many}: the start, the end and the most useful lines stay; {made.counter}")
     if count:
         notes.append(found.kind.note(found, made, told))
     if fixed := found.base.fixed:
         sizes = f"{made.before + fixed:,} → {made.after + fixed:,}"
-        notes.append(f"with what no message holds (system prompt, tools, and rounding: {fixed:,} tokens): {sizes}")
+        notes.append(f"with what is sent besides messages (system prompt, tools, rounding: {fixed:,} tokens): {sizes}")
     if found.originals != found.messages and found.wish.budget is None and not found.wish.part:
-        notes.append(f"the target counts from {found.originals:,} tokens: what summaries tell counts as it was")
+        notes.append(
+            f"the target counts from {found.originals:,} tokens: summarized messages count with their original size"
+        )
     left = (name for place in range(found.tail, len(found.units)) for name in found.units[place].names)
     if found.wish.chosen is not None and (near := Names.of(left) & found.wish.chosen):
-        notes.append(f"left in, the newest: {state.brief(near)} (--keep-last 0 takes them, too)")
+        notes.append(f"kept, because they are the newest: {state.brief(near)} (--keep-last 0 replaces them too)")
     if not made.reached:
         notes.append(_floor(found, made))
     changed = (Names.of(found.going) if made.op.ids else made.replaced) | made.shortened
@@ -299,7 +307,7 @@ def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
     if first is not None:
         lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)
         where = state.label(found.base.shown[first])
-        sent = f"{max(0, lost):,} tokens behind it are sent uncached once"
+        sent = f"{max(0, lost):,} tokens after it are sent uncached once"
         notes.append(f"prompt cache: valid before message {where}; {sent}")
     return notes
 
@@ -308,7 +316,7 @@ def _floor(found: CompactionPlan, made: CompactionOutcome) -> str:
     """What is said where the target is not reached: the least that this comes to, and what would leave less."""
     wish = found.wish
     asked = f"{wish.percent:g} %" if wish.budget is None else f"{wish.budget:,} tokens"
-    least = f"{_percent(made.after, made.before):g} %, {made.after:,} tokens, is the floor"
+    least = f"{_percent(made.after, made.before):g} %, {made.after:,} tokens, is the smallest possible result"
     return f"the target of {asked} cannot be reached: {found.kind.floor(found, made, least)}"
 
 

@@ -185,7 +185,7 @@ class Strategy(ABC):
 
     def note(self, plan: CompactionPlan, made: CompactionOutcome, told: str) -> str:
         """What is said of the messages that are `told`."""
-        return f"{plan.strategy}: {told} told in {made.summary:,} tokens, {made.counter}"
+        return f"{plan.strategy}: {told} summarized in {made.summary:,} tokens, {made.counter}"
 
     def floor(self, plan: CompactionPlan, made: CompactionOutcome, least: str) -> str:
         """What is said where the target is not reached: `least` is left, and what would leave less."""
@@ -193,7 +193,7 @@ class Strategy(ABC):
         if less is not None:
             kept = sum(unit.tokens for unit in plan.units[plan.tail :] if not unit.stays)
             least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
-        return f"{least}; what stays has {plan.stays:,}"
+        return f"{least}; the messages that stay have {plan.stays:,}"
 
     def again(self, log: WritableLog, op: Compact, told: Names, leave: Names) -> str | None:
         """The words of a summary that `op` made, for `told` alone; None where they cannot be made again. `leave`: what
@@ -303,8 +303,12 @@ class CompactionPlan:
         if now == whole or 100 * now > wish.percent * whole:
             return None
         percent = 100 * now / whole
-        what = "the target is reached already" if not wish.part else "the target of what was chosen is reached already"
-        return f"{what}: {now:,} tokens are {percent:.1f} % of the {whole:,} that the originals have"
+        what = (
+            "the target is reached already"
+            if not wish.part
+            else "the target for the chosen messages is reached already"
+        )
+        return f"{what}: {now:,} tokens are {percent:.1f} % of the {whole:,} of the originals"
 
     def _beyond(self, names: Sequence[Name]) -> int:
         """Tokens that the originals of these have more: of what summaries of ours tell, and a compact shortened."""
@@ -649,9 +653,9 @@ class CompactionPlan:
     def _extracted(self) -> CompactionOutcome:
         room, least = self._room()
         if least >= self.gone:
-            least_of = f"the {self.gone:,} tokens that {len(self.ids)} messages are told in are the least for so many"
+            least_of = f"{self.gone:,} tokens is already the smallest possible summary of {len(self.ids)} messages"
             raise NothingChanges(
-                f"it would not be smaller: {least_of}: nothing was changed", "--force condenses further"
+                f"it would not be smaller: {least_of}: nothing was changed", "use --force to condense further"
             )
         counter = self.base.counting.counter
         found: CompactionOutcome | None = None

@@ -37,10 +37,8 @@ class ChainBreak(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """What is wrong, in words."""
         if self.said is None:
-            return (
-                "says of no op that it follows it, although the ops before it do: another program wrote or changed it"
-            )
-        return "does not follow the op before it: one was changed, taken out, put in or moved there"
+            return "does not name the op before it, although earlier ops do: another program wrote or changed it"
+        return "does not follow the op before it: an op was changed, removed, inserted or moved there"
 
     @property
     def key(self) -> str:

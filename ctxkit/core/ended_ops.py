@@ -131,7 +131,7 @@ def fate(state: State, name: ItemName) -> ItemFate:
     if name in state.dropped:
         by = state.dropped[name].source
         words = f"op {by} ({state.ledger.entries[by - 1].name})" if by > 0 else "the log's own program"
-        return ItemFate(f"{what}; {words} took away what it tells, and it with that", max(by, 0))
+        return ItemFate(f"{what}; {words} took its messages out, and the summary with them", max(by, 0))
     if entry.number in state.ended:
         end = state.ended[entry.number]
         return ItemFate(f"{what}: {end.text}", end.by)

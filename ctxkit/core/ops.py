@@ -446,7 +446,7 @@ def _converted(body: dict[str, Any], kind: type[Op]) -> Op:
         if op.v < PARTS_VERSION:
             raise ValueError(f"`parts` need `v` {PARTS_VERSION}")
         if Names.parse(name).single is None or any(min(path(place)) < 0 for place in places):
-            raise ValueError(f"{name!r}: {places} are no parts of a message")
+            raise ValueError(f"{name!r}: {places} are not parts of a message")
     for item in getattr(op, "items", ()):
         if (item.n is None) == (item.message is None):
             raise ValueError("an item is either a number `n` or a `message`")

@@ -93,10 +93,10 @@ class Reasons:
             if other.name != name and other.name in self._present:
                 left = next(iter(self._outs.of(other.name)), None)
                 end = f", {taken_out(left.kind, left.source)}" if left is not None else ""
-                found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}{end}"))
+                found.append(_reason("compact", other.source, f"summarized in {state.label(other.name)}{end}"))
         for lost in self._lost.of(name) if outs and not self._told.of(name) else ():
             by = f"op {lost.source}" if lost.source > 0 else "the log's own program"
-            text = f"told by {state.label(lost.item.name)} until {by} took that away: told nowhere now"
+            text = f"summarized in {state.label(lost.item.name)} until {by} removed that summary: it is in no text now"
             found.append(_reason("told", max(lost.source, 0) or None, text))
         return found + self._flags(name)
 
@@ -124,12 +124,12 @@ class Reasons:
             found.append(_reason("stub", None, text, back, "shortened"))
         if name in state.board.keys and name not in state.board.items:
             by = "an edit or restore" if name in state.board.effective else "the log's own program"
-            found.append(_reason("moved", None, f"it stands where {by} put it", brief=f"put here by {by}"))
+            found.append(_reason("moved", None, f"{by} put it here", brief=f"put here by {by}"))
         if state.protected(name):
             by = "as part of the system preamble" if state.is_preamble(name) else "by a protect"
             found.append(_reason("protected", None, f"it is protected {by}"))
         elif state.guarded(name):
-            text = "it is the first message: compact and trim leave it"
+            text = "it is the first message: compact and trim keep it"
             found.append(_reason("protected", None, text, brief="the first message"))
         return found
 
@@ -164,7 +164,7 @@ def _out(state: State, name: Name, out: Exclusion) -> Reason:
         if thread in state.threads:
             return _aside(thread or "")
     if out.source == 0 and out.kind == "excluded":
-        return _reason(out.kind, None, "excluded: its program keeps it from the model")
+        return _reason(out.kind, None, "excluded: its program does not send it to the model")
     if out.source == 0:
         return _reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     entry = state.ledger.entries[out.source - 1]

@@ -145,7 +145,7 @@ def resolve(
         inside = set(chosen)
         chosen = [name for name in found if name not in inside]
     if not chosen:
-        raise NothingMatched("nothing matched: no message in the context fits all criteria", "see them: ctxkit show")
+        raise NothingMatched("nothing matched: no message in the context fits all criteria", "ctxkit show prints them")
     return Names.of(chosen)
 
 

@@ -177,7 +177,7 @@ def _run(first: int, last: int) -> str:
 def head_of(body: Mapping[str, Any]) -> SnapshotHead:
     """The head in a file's object. Raises ValueError, which says in words what is wrong with it; NewerVersion."""
     if not isinstance(body.get("session_id"), str) or not isinstance(v := body.get("v"), int):
-        raise ValueError("it is no snapshot: it has no session_id, or no version")
+        raise ValueError("it is not a snapshot: it has no session_id, or no version")
     if v > VERSION:
         raise NewerVersion(f"it is of version {v}, and this ctxkit reads {VERSION}")
     held = {key: value for key, value in body.items() if key not in ("sum", "messages", "held")}

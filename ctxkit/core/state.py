@@ -282,7 +282,7 @@ class State:
         return self.protected(name) or (name not in self.board.unprotected and self.is_first(name))
 
     def is_preamble(self, name: Name) -> bool:
-        """Whether `name` belongs to the system preamble; a literal inherits this (replay 29)."""
+        """Whether `name` is part of the system preamble; a literal inherits this (replay 29)."""
         return name <= self.preamble if isinstance(name, int) else self._item_flag(name, "preamble")
 
     def preamble_names(self) -> Names:

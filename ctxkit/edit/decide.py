@@ -63,7 +63,7 @@ def mistakes(parsed: Parsed, offer: Mapping[str, DraftBlock]) -> list[DraftMista
     places: dict[str, int] = {}
     for block, line in zip(parsed.blocks, parsed.lines, strict=True):
         if block.label and not block.out and places.setdefault(block.label, line) != line:
-            text = f"message {block.label} stands here again, it is at line {places[block.label]}; without its number"
+            text = f"message {block.label} occurs twice, also at line {places[block.label]}; without its number"
             found.append(DraftMistake(line, f"{text} it is a new one"))
             continue
         found += [DraftMistake(line, text) for text in _wrong(block, offer.get(block.label))]
@@ -85,9 +85,9 @@ def _wrong(block: DraftBlock, was: DraftBlock | None) -> Iterator[str]:
     parts = {piece.part for piece in was.pieces if isinstance(piece, FoldedPart)} if was is not None else set()
     for fold in folds:
         if fold.label != block.label or fold.part not in parts:
-            yield f"part {fold.label}/{fold.part} is no part of this message"
+            yield f"part {fold.label}/{fold.part} is not a part of this message"
     if len({fold.part for fold in folds}) < len(folds):
-        yield "a part stands here twice"
+        yield "a part occurs twice here"
     if was is None and not any(isinstance(piece, str) and piece.strip() for piece in block.pieces):
         yield "a new message without text"
 
@@ -194,7 +194,7 @@ def _told(offer: EditOffer, kept: Sequence[DraftBlock]) -> Iterator[str]:
         for piece in block.pieces:
             if isinstance(piece, FoldedPart) and piece.words.split() != words.get(piece.part, "").split():
                 line = f"{SIGN}> {piece.label}/{piece.part}"
-                yield f"the words of the line {line} only tell what it stands for: that part stays as it is"
+                yield f"the text of the line {line} is only a description: that part stays as it is"
 
 
 def _notes(state: State, offer: EditOffer, numbers: set[int]) -> Iterator[str]:
@@ -202,5 +202,5 @@ def _notes(state: State, offer: EditOffer, numbers: set[int]) -> Iterator[str]:
     now, before = Names.of(numbers), Names.of(offer.context)
     lost = (state.steps.close(now) - now) & before
     if lost:
-        what = "a call without its result goes out as [no result recorded], a result without its call not at all"
+        what = "a call without its result is sent with [no result recorded], a result without its call is not sent"
         yield f"a part of a step is left out: {state.brief(lost)}; {what}"

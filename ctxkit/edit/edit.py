@@ -32,8 +32,8 @@ from ctxkit.logfile.commit import WritableLog
 
 HARMLESS = frozenset({"mark", "protect", "unprotect", "window"})
 """Ops that leave what a draft shows as it is."""
-CAME = "came meanwhile: kept behind the edit"
-CANCELLED = "no message is left in the draft: cancelled, nothing was changed"
+CAME = "came meanwhile: kept after the edit"
+CANCELLED = "no message is left in the draft: the edit is cancelled, nothing was changed"
 
 
 class Editing:
@@ -188,7 +188,7 @@ class Applying:
         if base is None:
             if not self._text.strip():
                 raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
-            text = "the draft does not say what it was made of: its line %%= is missing: nothing was changed"
+            text = "the line %%= is missing, so the draft's log is unknown: nothing was changed"
             raise BadDraft(text, "a draft of `ctxkit edit LOG --print` has one")
         require_same_ops(log, base)
         self.editing = Editing(log, _names(base), base)

@@ -64,7 +64,7 @@ class Drafting:
     def _decide(self) -> Decision:
         beside = self.log.opening.sidecar
         if beside is None or self.log.opening.path is None:
-            text = "an editor edits a log that is a file: nothing was changed"
+            text = "only a log in a file can be edited in an editor: nothing was changed"
             raise Usage(text, "in a pipe: ctxkit edit LOG --print, and ctxkit edit - --apply FILE")
         self._editing = Editing.of(self.log, self._asked, only_context=self._only_context)
         self._given = self._editing.text

@@ -100,7 +100,7 @@ class DraftReader:
         try:
             self.found.base = msgspec.convert({key: read(value) for key, value in told.items()}, Base, strict=False)
         except msgspec.ValidationError:
-            self._wrong(number, "the line that says what the draft was made of was changed")
+            self._wrong(number, "the line %%= was changed")
 
     def _take_text(self) -> None:
         lines, self._text = self._text, []

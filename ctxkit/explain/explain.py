@@ -55,7 +55,7 @@ def _of_look(reason: Reason, name: Name, fitted: LedgerEntry, budget: int) -> Re
     if reason.op != fitted.number and not (reason.kind == "stub" and str(name) in fitted.body.get("stubs", {})):
         return reason
     if fitted.name == "compact" and reason.kind != "stub":  # `trim.summarize`
-        told = "a summary of what was left out" if not isinstance(name, int) else "told by a summary"
+        told = "a summary of what was left out" if not isinstance(name, int) else "summarized"
         back = "ctxkit show LOG --max-tokens off"
         return Reason(reason.kind, None, f"{told}, to fit {budget:,} tokens", back, f"{told}, to fit")
     how = "shortened" if reason.kind == "stub" else "trimmed"

@@ -272,7 +272,7 @@ class Remedies:
             return f"no command brings it back: {fate(state, name).text}"
         for out in trial.outs(name):
             if out.boundary and not ledger.entries[out.source - 1].id:
-                text = f"op {out.source} ({out.kind}) has no id, so no undo can name it"
+                text = f"op {out.source} ({out.kind}) has no id, so `undo` cannot name it"
                 return f"no command brings it back: {text}; `ctxkit edit LOG` can put it in anew"
         if (thread := state.aside_in(name)) is not None and thread != self._projection.thread:
             return f"it is in a sidechain: `ctxkit show LOG --thread {quoted(thread)}` shows it, no op moves it"

@@ -127,7 +127,7 @@ def side(log: WritableLog, word: str = NOW) -> ComparedState:
             except (NoSuchSnapshot, NoSuchLog) as none:
                 if "not unique" in none.message:
                     raise Usage(none.message, none.hint) from none
-            text = f"{word!r} is no op, no mark and no snapshot of {log.opening.name}, and no file"
+            text = f"{word!r} is not an op, a mark or a snapshot of {log.opening.name}, and not a file"
             raise Usage(text, _choice(log)) from error
         before = word.endswith(BEFORE)
     return at_op(log, op, before=before)

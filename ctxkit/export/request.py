@@ -39,7 +39,7 @@ _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 
 
 THINKING = ("thinking", "redacted_thinking")
-UNSENT = "has nothing in its context that its program sends to a model"
+UNSENT = "has nothing in its context that its program would send to a model"
 """Why nothing of a context goes out."""
 
 
@@ -181,7 +181,7 @@ def _with_thinking(
         repairs.tell_of_thinking(f"will not count: {model} is not known to read them", unread)
 
 
-NO_REQUEST = "the request has not the system prompt and tools that they were made with"
+NO_REQUEST = "the request does not have the system prompt and tools that they were made with"
 """Why a request has no thinking of a model that binds it."""
 PUT_IN = "what is put around the messages was not there"
 
@@ -198,7 +198,7 @@ def _with_tools(
     change = thinking.first_change(log) if binds(model) else None
     prefix = _noted(log, stood if change is None else islice(stood, change.place))
     names = {str(tool.get("name")) for tool in prefix.tools or () if isinstance(tool, dict)}
-    why = PUT_IN if put_in else "the log does not note their request" if change is None else change.why
+    why = PUT_IN if put_in else "the log does not record their request" if change is None else change.why
     choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))
@@ -221,8 +221,8 @@ def _noted(log: OpenLog, contents: Iterable[Content]) -> Prefix:
         ProvenLog(source.size, source.read, lambda row: blocks_of(log.opening, row)), contents
     )
     if found is None:
-        text = f"{log.opening.name} does not note the system prompt and tools of its requests: nothing was exported"
-        raise Usage(text, "without --with-tools; Claude Code notes them from 2.1.329 on")
+        text = f"{log.opening.name} does not record the system prompt and tools of its requests: nothing was exported"
+        raise Usage(text, "leave --with-tools out; Claude Code records them from 2.1.329 on")
     return found
 
 
@@ -281,10 +281,10 @@ def _kept_thinking(
 def nothing(log: OpenLog, why: str = "") -> NothingToSend:
     """The error of a log whose context is empty, or holds nothing that goes out (`why`)."""
     if why:
-        return NothingToSend(f"nothing to send: {log.opening.name} {why}", "ctxkit why LOG N says why")
+        return NothingToSend(f"nothing to send: {log.opening.name} {why}", "ctxkit why LOG N explains it")
     total = len(log.messages)
     held = f"has no messages: all {total} are out of its context" if total else "has no messages"
-    return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
+    return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N explains it" if total else "")
 
 
 def untouched(log: OpenLog) -> bool:
@@ -296,16 +296,17 @@ def untouched(log: OpenLog) -> bool:
     return not filtered and not windowed(log.state(), projection) and not any(changes)
 
 
-def outdated(log: OpenLog, to: str) -> bool:
-    """Whether a session of `log` for its own program has counts of a provider that are of another context: its newest
-    reply was counted, and something was taken out or brought in.
+def outdated(log: OpenLog, to: str) -> int | None:
+    """The tokens that the newest reply of a session of `log` for its own program gives, if they are of another context:
+    the reply was counted, and something was taken out or brought in. None if there is no such figure.
     """
     if log.opening.format.name != to or untouched(log):
-        return False
+        return None
     messages = log.state().messages
     replies = (n for n in reversed(log.listed()) if isinstance(n, int) and messages[n - 1].role == "assistant")
     newest = next(replies, None)
-    return newest is not None and log.usage(newest) is not None
+    counted = None if newest is None else log.usage(newest)
+    return None if counted is None else counted.request + counted.reply
 
 
 def told(repairs: Repairs) -> Iterator[str]:

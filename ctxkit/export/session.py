@@ -76,10 +76,10 @@ def session(
         raise Usage(f"no session of {to} can be written", f"there are: {', '.join(SESSIONS)}")
     own = log.opening.format.name == to
     if keep_id and not own:
-        text = f"{log.opening.name} is no session of {to}: it has no id to keep"
-        raise Usage(text, "without --keep-id the session gets a new one")
+        text = f"{log.opening.name} is not a session of {to}: it has no id to keep"
+        raise Usage(text, "leave --keep-id out: the session gets a new one")
     if recount and not own:
-        text = f"{log.opening.name} is no session of {to}: what its provider counted does not go over"
+        text = f"{log.opening.name} is not a session of {to}: its provider's count cannot be carried over"
         raise Usage(text, "leave --recount out")
     if not log.listed():
         raise nothing(log)
@@ -186,7 +186,7 @@ def _foreign(context: Iterable[MessageToWrite], model: str, repairs: Repairs) ->
     for kept in context:
         found = thinking.blocks(kept.content) if kept.content is not None else []
         if kept.content is not None and found and thinking.is_bound(kept.content, model):
-            repairs.tell_of_thinking("left out: another program sends another system prompt and tools", len(found))
+            repairs.tell_of_thinking("left out: another program sends a different system prompt and tools", len(found))
             kept.content = thinking.without(kept.content)
         yield kept
 
@@ -219,7 +219,7 @@ def _proved(
         if _reads_as(stream, attempt.keys, said):
             attempt.pieces = recounted(log, edited.context, stream) if recount else _again(stream)
             return attempt
-    raise CtxkitError("the session would not be read as the context that it was written from: nothing was written")
+    raise CtxkitError("the session would be read as a different context: nothing was written")
 
 
 def _kept(pieces: Iterable[bytes]) -> BinaryIO:

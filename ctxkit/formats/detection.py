@@ -31,8 +31,8 @@ def chosen(asked: str, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, 
     found = detect(head, tail)
     if fits(asked, found.name):
         return found
-    text = f"this is no log of the format {asked}: it is of {found.name}"
-    raise UnknownFormat(text, "without --from it is told by its content")
+    text = f"this is not a log of the format {asked}: it is of {found.name}"
+    raise UnknownFormat(text, "without --from the format is recognized by content")
 
 
 def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> Format:

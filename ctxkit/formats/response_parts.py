@@ -58,7 +58,7 @@ def _image(url: str, raw: dict[str, Any]) -> Image:
 
 
 def _arguments(item: dict[str, Any], key: str) -> Any:
-    """The arguments of a call: those of a function as a value, or as the text that they are if it is no JSON object."""
+    """The arguments of a call: those of a function as a value, or as text if it is not a JSON object."""
     text = item.get(key)
     if not isinstance(text, str) or item.get("type") != "function_call":
         return text

@@ -92,7 +92,7 @@ def no_session(name: str) -> ExportTarget:
     """The target with that name, chat lines or a request. Raises Usage for a session, too."""
     target = by_name(name)
     if target.kind == "session":
-        raise Usage(f"{name} is a session file, no request: nothing was written", "Log.session writes it")
+        raise Usage(f"{name} is a session file, not a request: nothing was written", "Log.session writes it")
     return target
 
 

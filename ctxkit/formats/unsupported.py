@@ -14,7 +14,7 @@ from ctxkit.errors import UnknownFormat
 from ctxkit.formats import registry
 
 BEGINNING = 1 << 16
-"""Bytes of a file in which a program's signs stand, if it is no JSON."""
+"""Bytes of a file in which a program's signs stand, if it is not JSON."""
 _SHOWN_KEYS = 8
 _SHAPES: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), words, hint)

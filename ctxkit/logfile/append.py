@@ -48,7 +48,7 @@ class AppendableLog(OpenLog):
     def here(self) -> LogPosition:
         """How far the log reaches now."""
         if self.at is not None:
-            raise Usage("--at looks at a past state; ops are appended to the present one", "leave --at out")
+            raise Usage("--at shows a past state; ops can only be appended to the present state", "leave --at out")
         count = len(self.messages)
         return LogPosition(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 

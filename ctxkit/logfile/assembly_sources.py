@@ -161,7 +161,7 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
     BadConfig where there is nothing of that name, or none fits.
     """
     if not name or "\0" in name:
-        raise BadConfig("no name of a file")
+        raise BadConfig("not a file name")
     path = PurePosixPath(name)
     elsewhere = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)  # not from a folder's own config
     place = folder / os.path.expanduser(name) if elsewhere else folder / name
@@ -341,9 +341,9 @@ def decoded(raw: bytes, largest: int = LARGEST) -> str:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"no text: not UTF-8 (byte {error.start})") from error
+        raise ValueError(f"not text: not UTF-8 (byte {error.start})") from error
     if "\0" in text:
-        raise ValueError("no text: it holds NUL")
+        raise ValueError("not text: it contains NUL")
     return text.replace("\r\n", "\n").rstrip("\n")
 
 

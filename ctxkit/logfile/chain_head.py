@@ -63,7 +63,7 @@ def proved(log: OpenLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
     """
     told = _HEAD.fullmatch(text.strip().removeprefix("head: "))  # also the line as it was printed
     if told is None:
-        raise Usage(f"{text!r} is no head", "two digests joined by -, as `ctxkit check LOG` prints them")
+        raise Usage(f"{text!r} is not a head", "two digests joined by -, as `ctxkit check LOG` prints them")
     op, records = told[1], told[2]
     broken: list[chain.ChainBreak] = []
     last: LedgerEntry | None = None
@@ -76,17 +76,17 @@ def proved(log: OpenLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
         elif one.own.startswith(op):
             last, beyond = one.entry, broken[-1] if broken else None
     if last is None:
-        text = "the log has no op of this head: its newest ops are gone, or were changed"
+        text = "the log has no op of this head: its newest ops are missing or were changed"
         return None, [Finding("head", "head", text)]
     found = []
     if beyond is not None:
         inside = f"ops {beyond.op}-{last.number}" if beyond.op < last.number else f"op {last.number}"
         others = f"ops 1-{beyond.op - 1}" if beyond.op > 2 else "op 1" if beyond.op == 2 else "what stood before it"
         hint = "where that is known, `check --accept` it and take a new head"
-        text = f"it vouches for {inside}, not for {others}: the chain does not hold at op {beyond.op} ({hint})"
+        text = f"it covers {inside}, not {others}: the chain is broken at op {beyond.op} ({hint})"
         found.append(Finding("head", "head", text))
     if not _records(log, last).startswith(records):
-        text = f"a record before op {last.number} is not what it was when this head was taken"
+        text = f"a record before op {last.number} was changed since this head was taken"
         found.append(Finding("head", "head", text))
     return last, found
 
@@ -102,18 +102,20 @@ def findings(log: OpenLog) -> Iterator[Finding]:
     for entry in entries:
         if entry.line.respelled and "prev" in entry.body:
             yield Finding(
-                f"op {entry.number}", "respelled", f"{entry.name} says the same, in other bytes than were written"
+                f"op {entry.number}",
+                "respelled",
+                f"{entry.name} has the same content, but other bytes than were written",
             )
     yield from _reordered(log)
     old = sum(1 for _ in takewhile(lambda entry: "prev" not in entry.body, entries))
     if old:
-        text = "written by an older ctxkit, which did not name the op before: no change of them shows"
+        text = "written by an older ctxkit, which did not name the op before: changes of them cannot be detected"
         yield Finding("op 1" if old == 1 else f"ops 1-{old}", "unchained", text, note=True)
     beside = opening.sidecar
     if beside is None or beside.ignored or opening.in_place or any(entry.line.sidecar for entry in entries):
         return
     if beside.ops_size() is not None and time.time() - os.stat(beside.ops_path).st_mtime > FRESH:
-        yield Finding(beside.ops_path.name, "no-ops", "is there and holds no op: were they taken out?")
+        yield Finding(beside.ops_path.name, "no-ops", "exists but has no op: were they removed?")
 
 
 def _reordered(log: OpenLog) -> Iterator[Finding]:
@@ -124,7 +126,7 @@ def _reordered(log: OpenLog) -> Iterator[Finding]:
         if not entry.line.sidecar:
             continue
         if newest is not None and written[id(entry.line)] < written[id(newest.line)]:
-            text = f"{entry.name} was written before op {newest.number} and stands behind it: its log lost rows since"
+            text = f"{entry.name} was written before op {newest.number} but comes after it: its log lost rows since"
             yield Finding(f"op {entry.number}", "reordered", text)
         else:
             newest = entry

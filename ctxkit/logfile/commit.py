@@ -22,7 +22,7 @@ from ctxkit.logfile.append import AppendableLog, OpsAppended
 
 TRIES = 5
 """How often an op is decided, where others are appended meanwhile (replay 62)."""
-MEANWHILE = "other ops were appended while this was made: its figures are of the context before them"
+MEANWHILE = "other ops were appended meanwhile: the figures are of the context before them"
 ALSO = {"trim": "compact"}
 """Command -> the op that it may write besides its own (`trim.summarize`)."""
 
@@ -72,7 +72,7 @@ class WritableLog(AppendableLog):
             if recheck is not None:
                 recheck(op)
             elif not holds(op, before, self.state()):
-                raise self._elsewhere("other ops changed what this one names")
+                raise self._elsewhere("other ops changed the messages that this one names")
             decision.op = self._moved_up(op)
             if self.figures is not None:
                 self.figures = None
@@ -81,7 +81,7 @@ class WritableLog(AppendableLog):
 
     def _elsewhere(self, what: str) -> UpdatedElsewhere:
         text = f"updated elsewhere: {what} in {self.opening.name}: nothing was appended"
-        return UpdatedElsewhere(text, "look at it, and try again")
+        return UpdatedElsewhere(text, "check the log, and try again")
 
     def _moved_up(self, op: Op) -> Op:
         """A settled op, to stand behind the ops that came. One that puts a whole context in place keeps its point, as
@@ -100,7 +100,7 @@ class WritableLog(AppendableLog):
             raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another")
         if known.name not in (name, ALSO.get(name)):
             what = f"op id {self.op_id} is that of op {known.number}, a {known.name}"
-            raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
+            raise Usage(f"{what}: nothing was appended", "use an id only for one op and its retries")
         self.make_durable()  # the first try may have been killed before it was, or told that it is not
         self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
         return known.op

@@ -103,7 +103,7 @@ class Configured:
         if name in PATHS and value:
             wrong = "; ".join(missing(self.folder, name, key.read(value)))
             if wrong:
-                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "paths are relative to the log's folder")
+                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "write paths relative to the log's folder")
 
         def plan(before: str, paths: list[tuple[str, ...]]) -> str:
             return tomledit.with_key(before, paths[-1] if paths else path, value)
@@ -181,7 +181,7 @@ class Configured:
             new = plan(text, list(there))
         except tomledit.CannotEdit as error:
             where = f"{file}:{tomlread.line_of(tomlread.lines(text), name)}"
-            raise BadConfig(f"{where}: {name} cannot be changed there{UNCHANGED}", "change it by hand") from error
+            raise BadConfig(f"{where}: {name} cannot be changed there{UNCHANGED}", "edit the file by hand") from error
         after = self.load(tolerant=True, env=False, instead={file: new})
         left = [error.message for error in after.errors if error.message.startswith(f"{file}:")]
         own = [

@@ -142,7 +142,7 @@ def read_source(
         if container is not None:
             whose = [one.format for one in container.conversations]
             if not any(registry.fits(format, one) for one in whose):
-                text = f"{name} is no log of the format {format}: it is of {whose[0]}"
+                text = f"{name} is not a log of the format {format}: it is of {whose[0]}"
                 raise UnknownFormat(text, "leave --from out")
             chosen = containers.choose(container, conversation, name)
             records, rest, found = chosen.records, container.rest, chosen.format
@@ -157,7 +157,9 @@ def read_source(
         if conversation not in (None, 1):
             raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")
         if format == registry.CONTAINED:
-            raise UnknownFormat(f"{name} is no log of the format {format}", "without --from it is told by its content")
+            raise UnknownFormat(
+                f"{name} is not a log of the format {format}", "without --from the format is recognized by content"
+            )
         try:
             told = format not in (AUTO, NATIVE, *registry.FAMILIES)
             format_ = registry.by_name(format) if told else detection.chosen(format, _head(source), _tail(source))
@@ -260,9 +262,9 @@ def _look_for_words(opening: Opening) -> None:
     if found.whole:
         row = next(m for m in opening.transcript.messages if m.bytes > LARGE)
         seen = loads(opening.laid_out.read(row.offset, row.size))
-        raise _named(opening.name, _sightings().refused(seen, f"as {read_as} no message says anything; {row.n} has"))
+        raise _named(opening.name, _sightings().refused(seen, f"as {read_as} no message has any content; {row.n} has"))
     opening.notices.append(
-        f"{opening.name}: {found.silent} of {found.large} larger messages that were looked at say nothing as {read_as}:"
+        f"{opening.name}: {found.silent} of {found.large} larger messages have no content as {read_as}:"
         " is it another program's file?"
     )
 
@@ -355,10 +357,10 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, ask
             if error is not None:
                 raise _named(name, error)
             if held:
-                text = f"{len(transcript.damage)} pieces of it are no records, {held} could be: it is no log"
-                hint = "--from FORMAT reads what is whole of it as that format"
+                text = f"{len(transcript.damage)} parts of it are not records, {held} could be: it is not a log"
+                hint = "--from FORMAT reads the whole records as that format"
                 raise UnknownFormat(f"{name}:{one.line}: {one.text}: {text}", hint)
-            raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is no log")
+            raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is not a log")
 
 
 def _refuse_other_format(name: str, format: Format, source: Source) -> None:
@@ -366,8 +368,8 @@ def _refuse_other_format(name: str, format: Format, source: Source) -> None:
     head = _head(source)
     if head and not format.detect(head):
         seen = _sightings().seen(head[0], "its first record has")
-        text = f"{name} is no log of the format {format.name}: it has no message of that format; {seen}"
-        raise UnknownFormat(text, "without --from it is told by its content")
+        text = f"{name} is not a log of the format {format.name}: it has no message of that format; {seen}"
+        raise UnknownFormat(text, "without --from the format is recognized by content")
 
 
 def _head(source: Source) -> list[dict[str, Any]]:
@@ -490,7 +492,7 @@ def _merge_sidecar(opening: Opening) -> None:
                 if isinstance(row.ctxkit, str):
                     collector.add(block, i, transcript.rows, len(transcript.messages))
                 else:
-                    text = "no op of ctxkit's: it has no effect"
+                    text = "not an op of ctxkit: it has no effect"
                     damage.append(Damage(block.lines[i], block.offsets[i], "not-an-op", text))
         opening.sidecar_size = source.size
     for op in collector.ops:

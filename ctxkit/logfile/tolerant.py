@@ -67,7 +67,7 @@ class TolerantReader:
         for _ in range(MOST):
             if self._replayed(len(block.rows)):
                 return
-        text = f"more than {MOST} records hold values that {self._format.name} never writes"
+        text = f"more than {MOST} records have values that {self._format.name} never writes"
         raise UnknownFormat(text, "is it another program's file? --from FORMAT reads it as that format")
 
     def _replayed(self, newest: int) -> bool:
@@ -136,7 +136,7 @@ def one_of_many(name: str) -> Iterator[None]:
         import traceback  # hardly ever
 
         at = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{name}: passed over: a bug: {type(error).__name__} at {at.filename.rpartition('/')[2]}:{at.lineno}"
+        text = f"{name}: skipped: a bug: {type(error).__name__} at {at.filename.rpartition('/')[2]}:{at.lineno}"
         raise Unforeseen(text, f"CTXKIT_DEBUG=1 ctxkit check {name}; please report it") from error
 
 

@@ -75,7 +75,7 @@ def _shown(log: OpenLog, known: int, said: str) -> ContextLimit:
     if largest > known or (automatic and largest > max(automatic)):
         known, said = found, f"a request of {largest:,} tokens"
     if automatic and automatic[-1] < FAR * known:
-        said += f"; it compacted at {automatic[-1]:,} by itself: a threshold of your own"
+        said += f"; it compacted automatically at {automatic[-1]:,}: a threshold set by the user"
     return ContextLimit(known, said)
 
 

@@ -281,14 +281,14 @@ def change(log: OpenLog, after: State) -> Figures:
 
 def _name(session: RecordedUsage, moved: int) -> str:
     known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
-    known += ", as an export told it anew" if session.now.retold else ""
+    known += ", as corrected by an export" if session.now.retold else ""
     if known and not moved:
         return known
     return f"{known}, then {_factor(session)}" if known else f"estimate, {_factor(session)}"
 
 
 def _factor(session: RecordedUsage) -> str:
-    return f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as this session has it"
+    return f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as in this session"
 
 
 def around(measuring: Measuring) -> float:

@@ -163,7 +163,7 @@ def _state(log: OpenLog, trouble: list[str]) -> State:
         return log.state()
     except (Misfit, DamagedOp) as error:
         log.force = True  # then each such op is a warning of the state
-        trouble.append(f"other commands refuse the log: {error.hint}")
+        trouble.append(f"other commands refuse this log: {error.hint}")
         return log.state()
 
 
@@ -174,7 +174,7 @@ def _around(log: OpenLog, trouble: list[str]) -> Assembly | None:
     try:
         return assemble(log)
     except (BadConfig, NoPermission, ReadFailed) as error:
-        trouble.append(f"{error.message.partition(UNDONE)[0]}: what is put around the messages is not counted")
+        trouble.append(f"{error.message.partition(UNDONE)[0]}: the text around the messages is not counted")
         return None
 
 

@@ -75,7 +75,7 @@ def _folders(sidecar: Sidecar) -> Iterator[Finding]:
     """What stands in the place of a folder of ours."""
     for folder in (sidecar.folder, Snapshots(sidecar).folder, sidecar.folder / DRAFTS):
         if os.path.lexists(folder) and not os.path.isdir(folder):
-            yield Finding(folder.name, "no-folder", "it is there, and no folder: nothing can be kept in it")
+            yield Finding(folder.name, "no-folder", "it is not a folder: nothing can be saved in it")
 
 
 def _snapshots(log: OpenLog, sidecar: Sidecar) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ def _orphans(log: OpenLog) -> Iterator[Finding]:
         return
     for folder in orphans(Path(os.path.realpath(log.opening.path)).parent):
         gone = folder.name.removesuffix(SIDECAR)
-        text = f"a sidecar whose log is gone: ctxkit snapshots {folder.with_name(gone)} lists what was kept of it"
+        text = f"a sidecar whose log is gone: ctxkit snapshots {folder.with_name(gone)} lists its snapshots"
         yield Finding(folder.name, "orphan-sidecar", text, note=True)
 
 
@@ -210,10 +210,10 @@ def _words(found: CopyDifference) -> str:
     if found.equal:
         return "it holds the same"
     start = f"the first {_records(found.same)} are the same" if found.same > 1 else "the first record is the same"
-    start = start if found.same else "they begin otherwise"
+    start = start if found.same else "they begin differently"
     more = f"it has {_records(found.more)} more" if found.more else "it has nothing more"
     fewer = f"and lacks {found.fewer:,}" if found.fewer else "and lacks none"
-    order = ", in another order" if not (found.more or found.fewer) else ""
+    order = ", in a different order" if not (found.more or found.fewer) else ""
     return f"{start}; {more} {fewer}{order}"
 
 

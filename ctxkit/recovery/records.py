@@ -94,7 +94,7 @@ class _Look:
             seen: set[str] = set()
             for key, _ in pairs:
                 if key in seen:
-                    self._note("dup-key", f"the key {_short(key)} stands twice in one object: the last one counts")
+                    self._note("dup-key", f"the key {_short(key)} occurs twice in one object: the last one counts")
                     break
                 seen.add(key)
         return found
@@ -140,7 +140,7 @@ def _missing(records: list[Record]) -> Iterator[Damage]:
     for one in records:
         parent = one.ties.parent
         if parent and parent not in known:
-            yield Damage(one.line, one.offset, "missing-parent", f"it hangs on {_short(parent)}, which is not there")
+            yield Damage(one.line, one.offset, "missing-parent", f"its parent is {_short(parent)}, which is missing")
 
 
 def _cycles(records: list[Record]) -> Iterator[Damage]:

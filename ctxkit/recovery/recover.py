@@ -42,10 +42,10 @@ from ctxkit.snapshots.restore import restore
 To = Literal["checkpoint", "exchange", "question", "step"]
 TORN = "torn-tail"
 WHYS = {
-    "question": "nobody answered it",
-    "results": "nobody answered the results of its last calls",
+    "question": "it has no answer",
+    "results": "the results of its last calls have no answer",
     "calls": "its last calls have no results",
-    "stopped": "its user stopped it",
+    "stopped": "the user stopped it",
 }
 """What an exchange without an end lacks, in words."""
 
@@ -222,7 +222,7 @@ def _plan(log: WritableLog, to: To | None) -> Decision:
     if point is None:
         return Decision(None, _nothing(log))
     if not point.count:
-        return Decision(None, "Every step of the last exchange is whole: nothing has to leave.")
+        return Decision(None, "Every step of the last exchange is whole: nothing needs to leave.")
     made = forget(log, point.leaves, (), {"include_protected": True, "criteria": f"recover --to {point.to}"})
     made.said = f"Back at the end of {ENDS[point.to]}, message {point.message}: {_count(point.count)} left the context."
     made.settled = True
@@ -231,17 +231,17 @@ def _plan(log: WritableLog, to: To | None) -> Decision:
 
 def _nothing(log: WritableLog) -> str:
     if _Tail(log).found is not None:
-        return "Nothing was answered yet: there is no exchange to go back to, and nothing has to leave."
+        return "No question was answered yet: there is no exchange to go back to, and nothing needs to leave."
     damaged = log.transcript.damage or log.opening.sidecar_damage
-    return "The last exchange came to its end: nothing has to leave." if damaged else "Nothing to recover."
+    return "The last exchange is complete: nothing needs to leave." if damaged else "Nothing to recover."
 
 
 def _still(log: WritableLog, to: To | None, op: Op) -> None:
     """Where the log has grown since it was read: raises UpdatedElsewhere where another point is right now."""
     again = _plan(log.afresh(), to).op
     if getattr(again, "ids", None) != getattr(op, "ids", ""):
-        text = f"updated elsewhere: {log.opening.name} goes on, perhaps its program is at work"
-        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again when it has ended")
+        text = f"updated elsewhere: {log.opening.name} is still growing; its program may be running"
+        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again when the program has ended")
 
 
 def _lost(log: WritableLog) -> list[Range]:

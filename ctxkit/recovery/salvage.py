@@ -30,14 +30,14 @@ LARGE = 64 << 20
 _BLANK = b" \t\r"
 _BOM = b"\xef\xbb\xbf"
 _ANOTHER = "without what is damaged before its first record it would be read as another format"
-_EXPORT = "ctxkit export LOG --to chat -o NEW has what can be read"
+_EXPORT = "ctxkit export LOG --to chat -o NEW writes what can be read"
 _OUTSIDE = b" \t\r\n\0"
 _WORDS = {
     "bom": "a byte order mark",
     "nul-block": "NUL bytes",
     "not-json": "no part of a record",
     "torn-tail": "the JSON is cut off: its brackets are closed here",
-    "glued": "records without a line end between them: one is put in",
+    "glued": "records without a line end between them: one is inserted",
 }
 
 

@@ -320,5 +320,5 @@ def states(text: str) -> frozenset[str]:
     found = [word.strip() for word in text.split(",")]
     for word in found:
         if word not in words:
-            raise Usage(f"--state {word!r} is no state of a message", ", ".join(words))
+            raise Usage(f"--state {word!r} is not a state of a message", ", ".join(words))
     return frozenset(kind for word in found for kind in words[word])

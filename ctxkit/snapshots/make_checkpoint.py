@@ -44,7 +44,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     @property
     def said(self) -> str:
         """What was done, in words."""
-        return "Checkpoint created." if self.new else "The same checkpoint is there already: nothing was written."
+        return "Checkpoint created." if self.new else "The same checkpoint exists already: nothing was written."
 
     @property
     def id(self) -> str:

@@ -68,4 +68,4 @@ def _point(kept: Snapshot) -> CheckpointPoint:
 
 def _changed(log: OpenLog, head: SnapshotHead) -> BadSnapshot:
     text = f"checkpoint {head.short} does not fit {log.opening.name}, which was changed since, or is another log"
-    return BadSnapshot(f"{text}: nothing was changed", "ctxkit snapshots LOG lists what there is")
+    return BadSnapshot(f"{text}: nothing was changed", "ctxkit snapshots LOG lists all")

@@ -86,7 +86,7 @@ def strange(log: OpenLog, kept: Snapshot) -> Iterator[str]:
     """What speaks against bringing it back here, in words: it is of another log, or for another model."""
     head = kept.head
     if not is_own(log, kept):
-        yield f"{head.kind} {head.short} is of another log ({head.log or 'a stream'}): its messages come in as copies"
+        yield f"{head.kind} {head.short} is of another log ({head.log or 'a stream'}): its messages come as copies"
     here = model(log)
     if head.model and here and head.model != here:
         yield f"{head.kind} {head.short} was taken for {head.model}, and this log is for {here}"
@@ -114,7 +114,7 @@ def plan(log: WritableLog, kept: Snapshot, *, replace: bool = False, summary: bo
     if found.op is not None and not replace and (gone := _hidden(log, found.op)):
         count = f"{gone} message{'s' * (gone != 1)}"
         most = f"window.messages shows the newest {log.projection().newest}"
-        found.notes.append(f"{most}: it hides {count} that was seen before")
+        found.notes.append(f"{most}: {count} that was visible is now hidden")
     return found
 
 

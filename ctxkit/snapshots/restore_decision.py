@@ -144,4 +144,4 @@ def _notes(state: State, wish: RestoreRequest, items: Sequence[Item]) -> Iterato
     for name in wish.visible:
         summary = state.board.telling.get(name) if isinstance(name, ItemName) else None
         if summary is not None and (both := summary.tells & numbers):
-            yield f"{state.brief(both)} stands beside the summary {state.label(summary.name)}, which tells it too"
+            yield f"{state.brief(both)} stands beside the summary {state.label(summary.name)}, which contains it too"

@@ -155,7 +155,7 @@ def beside(log: str, sidecar: str | None = None, conversation: int | None = None
         except NoSuchLog:
             if not os.path.isdir(found.folder):
                 raise
-            notices.append(f"{log} is gone; what was kept of it is still there")
+            notices.append(f"{log} is gone; its snapshots still exist")
     found.conversation = conversation
     return Snapshots(found), notices
 

@@ -51,7 +51,7 @@ def replace(path: str | Path, content: bytes) -> None:
         raise NoPermission(f"{path}: permission denied: nothing was changed") from error
     except OSError as error:
         raise CannotCreate(
-            f"{path}: cannot write: {_reason(error)}: it is the old one or the new one, whole"
+            f"{path}: cannot write: {_reason(error)}: the file is either the old one or the new one"
         ) from error
 
 
@@ -82,7 +82,7 @@ def create(path: str | Path, pieces: Iterable[bytes]) -> None:
         sync_folder(target.parent)
     except OSError as error:
         if there:
-            raise WriteFailed(f"{path}: {_reason(error)}: written, not known durable") from error
+            raise WriteFailed(f"{path}: {_reason(error)}: written, but perhaps not on disk") from error
         raise _not_written(path, target, error) from error
     finally:
         if temporary:
@@ -94,7 +94,7 @@ def _not_written(path: str | Path, target: Path, error: OSError) -> CtxkitError:
     if isinstance(error, PermissionError):
         return NoPermission(f"{path}: permission denied: nothing was written")
     if isinstance(error, FileExistsError):
-        return CannotCreate(f"{path}: is there already: nothing was written", "another name")
+        return CannotCreate(f"{path}: exists already: nothing was written", "another name")
     hint = f"mkdir -p {target.parent}" if error.errno == errno.ENOENT else ""
     return CannotCreate(f"{path}: cannot write: {_reason(error)}: nothing was written", hint)
 

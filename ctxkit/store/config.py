@@ -160,7 +160,7 @@ class Config:
                 self._wrong(error)
                 wrong += 1
                 if wrong == TOLD:
-                    self._wrong(BadConfig(f"{file}: and maybe more: no further key was looked at"))
+                    self._wrong(BadConfig(f"{file}: perhaps there is more: no further key was read"))
                     return
 
     def _lay_one(self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool) -> None:
@@ -217,7 +217,7 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
 
     names = [variable.removeprefix(PREFIX) for variable in known]
     nearest = [(name, difflib.get_close_matches(name[len(PREFIX) : 80], names, 1, 0.8)) for name in unknown]
-    return [f"{name}: no key has this variable: ignored; {PREFIX}{near[0]}?" for name, near in nearest if near]
+    return [f"{name}: no key has this variable; ignored; {PREFIX}{near[0]}?" for name, near in nearest if near]
 
 
 def variable_of(key: Key) -> str | None:

@@ -59,8 +59,8 @@ def append_line(
             if _written(fd, str(path), line, again=attempt > 0):
                 break
         else:
-            text = f"{path}: another program writes into every line that is appended: not acknowledged"
-            raise WriteFailed(text, "try again: that does no harm")
+            text = f"{path}: another program writes into every appended line: not acknowledged"
+            raise WriteFailed(text, "it is safe to try again")
         _durable(fd, str(path))
     finally:
         close(fd)
@@ -91,7 +91,7 @@ def create_log(path: str | Path) -> None:
         sync_folder(target.parent)
     except OSError as error:
         if error.errno == errno.EEXIST:
-            raise CannotCreate(f"{path}: is there already: nothing was changed") from error
+            raise CannotCreate(f"{path}: exists already: nothing was changed") from error
         hint = f"mkdir -p {target.parent}" if error.errno == errno.ENOENT else ""
         raise CannotCreate(f"{path}: cannot create: {_reason(error)}", hint) from error
 
@@ -213,8 +213,8 @@ def _left(name: str, reason: str, before: int, fd: int) -> str:
     if size == before:
         return f"{name}: {reason}: nothing was written"
     if size < 0 or before < 0:
-        return f"{name}: {reason}: not known whether anything was written; trying again does no harm"
-    return f"{name}: {reason}: a fragment may be left, the next append heals; what was there before is unchanged"
+        return f"{name}: {reason}: it is unknown whether anything was written; it is safe to try again"
+    return f"{name}: {reason}: a fragment may be left, which the next append handles; older bytes are unchanged"
 
 
 def _durable(fd: int, name: str) -> None:
@@ -225,7 +225,7 @@ def _durable(fd: int, name: str) -> None:
         else:
             os.fsync(fd)
     except OSError as error:
-        text = f"{name}: {_reason(error)}: written, not known durable; trying again does no harm"
+        text = f"{name}: {_reason(error)}: written, but perhaps not on disk; it is safe to try again"
         raise WriteFailed(text) from error
 
 

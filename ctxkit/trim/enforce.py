@@ -32,7 +32,7 @@ def fit(log: WritableLog, asked: TrimRequest, origin: str, budget: int | None = 
     """
     if asked.budget is None and context_limit(log).tokens is None:
         text = f"budget.enforce ({origin}) needs a limit, and neither the config nor the log's model names one"
-        raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; --max-tokens N for once, or off")
+        raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; or use --max-tokens N, or off")
     try:
         decision, figures = look(log, asked)
     except (BadConfig, DoesNotFit) as error:
@@ -63,12 +63,12 @@ def require_room(log: WritableLog, records: Sequence[Mapping[str, Any]]) -> None
     found = Trimming(log, TrimRequest())
     if found.limit is None:
         text = "no limit is known to enforce: neither the config nor the log's model names one: nothing was added"
-        raise BadConfig(text, f"{LIMIT}; or without --enforce")
+        raise BadConfig(text, f"{LIMIT}; or leave --enforce out")
     try:
         budget = found.budget
     except BadConfig as error:  # the reserve leaves nothing of the limit
         text = error.message.replace("nothing was changed", "nothing was added")
-        raise BadConfig(text, "a smaller `reserve` in the config, or without --enforce") from error
+        raise BadConfig(text, "set a smaller `reserve` in the config, or leave --enforce out") from error
     new = found.measuring.new(content_of(dict(one)) for one in records[:said])
     full = found.total + new > budget
     figures = found.figures()
@@ -77,7 +77,7 @@ def require_room(log: WritableLog, records: Sequence[Mapping[str, Any]]) -> None
         name = "-" if log.opening.path is None else shlex.quote(log.opening.name)
         what = "the message has" if said == 1 else f"{said} messages have"
         room = f"{found.total:,} of {budget:,} tokens are used and {what} {new:,} ({found.measured.counter})"
-        hint = f"ctxkit trim {name} makes room too, and keeps what is newest"
+        hint = f"ctxkit trim {name} makes room too, and keeps the newest messages"
         if new + found.fixed > budget:
-            hint = "it would not fit into an empty context either: shorten it"
+            hint = "it would not even fit into an empty context: shorten it"
         raise ContextFull(f"Context full. Use ctxkit clear {name} to continue: {room}: nothing was added", hint)

@@ -49,7 +49,7 @@ REASONS = {
     TrimRank.EDITED: "a file being edited, no room was left", TrimRank.STEP: "the newest step, which does not fit",
     TrimRank.ANSWER: "the last answer, which does not fit",
 }  # fmt: skip
-TOO_LARGE = "too large for the room that is left"
+TOO_LARGE = "too large for the remaining room"
 
 
 class TrimUnit(NamedTuple):

@@ -113,7 +113,7 @@ class Trimming:
         self.refused = sent is not None
         if sent is not None:
             whose = f"the provider's count, {sent:,} tokens" if self.told.sent else f"at least {sent:,} tokens"
-            counter = f"{whose}, as it was refused"
+            counter = f"{whose}, as in the error"
             self.measured = structs.replace(self.measured, tokens=sent, known=sent, counter=counter)
         self.then = self.measured
         """The same once the plan is carried out: what `status` says then."""
@@ -157,7 +157,7 @@ class Trimming:
         """What is not counted again, and what takes most of the room, in words."""
         found = []
         if self.measured.is_counted and self.beside.tools + self.beside.overhead:
-            found.append("tools and overhead are not added: what the provider counted has them in it")
+            found.append("tools and overhead are not added: the provider's count includes them")
         beside = self.fixed + sum(unit.tokens for unit in self.units if unit.rank == TrimRank.SYSTEM)
         if self.total > self.budget and beside > MOST * self.budget:
             left = max(0, self.budget - beside)
@@ -379,7 +379,7 @@ def told(found: Trimming, made: TrimPlan, op: Trim | None) -> Decision:
     if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said, found.notes())
-    sent = f"{max(0, lost[1]):,} tokens behind it are sent uncached once"
+    sent = f"{max(0, lost[1]):,} tokens after it are sent uncached once"
     note = f"prompt cache: valid before message {found.state.label(lost[0])}; {sent}"
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures

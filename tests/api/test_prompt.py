@@ -33,7 +33,7 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "ob
 
 @pytest.mark.parametrize("to", ALL)
 def test_it_is_what_export_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: To) -> None:
-    """With what the config puts around it, trimmed where the config says so; the log stays as it is."""
+    """With what the config puts around it, trimmed where the config says so; the log is never changed."""
     path = small(tmp_path)
     monkeypatch.setenv("CTXKIT_ASSEMBLY_SYSTEM", "Be brief. " * 5)
     monkeypatch.setenv("CTXKIT_RESERVE", str(128_000 - 80))

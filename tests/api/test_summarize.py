@@ -73,7 +73,7 @@ def test_what_is_asked() -> None:
     assert len(kept.messages) >= 2 + 1 + 10
     with pytest.raises(Usage, match="mask"):
         summarize_context(io.BytesIO(stream), strategy="mask")
-    with pytest.raises(Usage, match="no percentage"):
+    with pytest.raises(Usage, match="not a percentage"):
         summarize_context(io.BytesIO(stream), target="most")
     with pytest.raises(TypeError, match="unexpected keyword"):
         summarize_context([{"role": "user", "content": "x"}], max=1)  # type: ignore[call-overload]  # that is the point

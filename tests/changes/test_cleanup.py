@@ -283,7 +283,7 @@ def test_without_planning_nothing_is_cleaned(tmp_path: Path) -> None:
     assert "cleanup" not in found
     log.add_message(message("assistant", "Done."))
     assert [*log.names()] == [*range(1, 41), 45, 46, 47]
-    with pytest.raises(NoSuchOp, match="took no conversation"):
+    with pytest.raises(NoSuchOp, match="removed no conversation"):
         log.cleanup(found["filter_event_id"])
     with pytest.raises(NoSuchOp):
         log.cleanup("nope")

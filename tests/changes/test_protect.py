@@ -51,7 +51,7 @@ def test_the_preamble_needs_force(spec: str) -> None:
     """Also what an edit made of it (replay 29)."""
     chosen = Names.parse("a1.1" if "edit" in spec else "1")
     state, at = build.state(spec), build.here(build.log(spec))
-    with pytest.raises(Usage, match="belongs to the system preamble"):
+    with pytest.raises(Usage, match="is part of the system preamble"):
         unprotect(state, at, chosen)
     assert unprotect(state, at, chosen, force=True).op is not None
 
@@ -60,4 +60,4 @@ def test_only_what_is_not_seen_is_said_to_be_told() -> None:
     """A message that was recalled beside its summary is in sight (replay 43)."""
     spec = "1-6 | compact 2-4 | recall 3"
     decision = protect(build.state(spec), build.here(build.log(spec)), Names.parse("2-3"))
-    assert decision.notes == ["2 stays told by the summary 1.1; `ctxkit recall LOG 2 --apply` shows it beside"]
+    assert decision.notes == ["2 stays in the summary 1.1; `ctxkit recall LOG 2 --apply` shows it beside"]

@@ -29,7 +29,13 @@ def decided(spec: str, chosen: str, *, named: bool = True, projection: Projectio
         ('1-6 | trim 2 stubs={"5":"[cut]"}', "5", "5", "1,3-6", []),
         ("1-6 | restore new:x | forget @1.1", "a1.1", "a1.1", "1-6,@1.1", []),
         ("1-6 | forget 2 | forget 2-3", "2", "2", "1-2,4-6", []),
-        ("1-6 | clear | 7-8 | forget 7", "2,7", "7", "7-8", ["left out, 2 is behind op 1 (clear)"]),
+        (
+            "1-6 | clear | 7-8 | forget 7",
+            "2,7",
+            "7",
+            "7-8",
+            ["not brought back: message 2 was left out by the clear (op 1)"],
+        ),
     ],
 )
 def test_recall(spec: str, chosen: str, ids: str, then: str, notes: list[str]) -> None:
@@ -50,9 +56,19 @@ def test_criteria_record_what_is_out() -> None:
     ("spec", "chosen", "words", "hint"),
     [
         ("1-4", "2", "2 is in the context already", "ctxkit why"),
-        ("1-4 | clear | 5", "2-3", "2-3 is behind op 1 (clear), and no recall crosses a boundary", "ctxkit undo LOG 1"),
-        ("1-4 | edit 1 | 5 | clear | 6", "2,5", "2,5 is behind op 2 (clear)", "ctxkit undo LOG 2"),
-        ("1-4 | forget 2 | restore 3 mode=replace | 5", "2", "2 is behind op 2 (restore)", "ctxkit undo LOG 2"),
+        (
+            "1-4 | clear | 5",
+            "2-3",
+            "messages 2-3 were left out by the clear (op 1): nothing was changed",
+            "undo that first: ctxkit undo LOG 1",
+        ),
+        ("1-4 | edit 1 | 5 | clear | 6", "2,5", "messages 2,5 were left out by the clear (op 2)", "ctxkit undo LOG 2"),
+        (
+            "1-4 | forget 2 | restore 3 mode=replace | 5",
+            "2",
+            "message 2 was left out by the restore (op 2)",
+            "ctxkit undo LOG 2",
+        ),
     ],
 )
 def test_nothing_comes_back(spec: str, chosen: str, words: str, hint: str) -> None:
@@ -73,7 +89,7 @@ def test_a_branch_stays_away() -> None:
 def test_the_newest_only() -> None:
     """`window.messages` hides too, and no window command shows it."""
     decision = decided("1-6 | forget 2", "2", projection=Projection(newest=2))
-    assert decision.notes == ["2 is beyond the newest 2 that window.messages shows"]
+    assert decision.notes == ["2 is beyond the newest 2 that window.messages allows"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +101,7 @@ def test_the_newest_only() -> None:
             "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME",
         ),
         ("1-6", Projection(windows={None: 90}), "the window hides 2, which keeps its time"),
-        ("1-6", Projection(newest=2), "2 is beyond the newest 2 that window.messages shows"),
+        ("1-6", Projection(newest=2), "2 is beyond the newest 2 that window.messages allows"),
     ],
 )
 def test_out_by_no_op(spec: str, projection: Projection, hint: str) -> None:
@@ -115,4 +131,4 @@ def test_a_message_of_a_sidechain() -> None:
 def test_each_boundary_is_looked_at_once() -> None:
     """A recall of everything after many clears."""
     decision = decided(" | ".join(["1-4", *["clear"] * 3, "5-6", "forget 5"]), "1-5")
-    assert decision.notes == ["left out, 1-4 is behind op 3 (clear)"]
+    assert decision.notes == ["not brought back: messages 1-4 were left out by the clear (op 3)"]

@@ -174,9 +174,9 @@ def refused(*args: Any, stdin: bytes = b"") -> Ran:
 
 
 def test_what_does_not_go_together(party: Path) -> None:
-    """One standard input is one thing; two switches that exclude each other."""
+    """One standard input is one thing; two switches that cannot be combined."""
     assert "both the log and the status" in refused("show", "-", "--status", "-", stdin=PARTY).err
-    assert "exclude each other" in refused("show", party, "--status", "-", "--no-assembly").err
+    assert "cannot be combined" in refused("show", party, "--status", "-", "--no-assembly").err
     assert "no text" in refused("show", party, "--status", "-", stdin=b"\xff").err
 
 

@@ -23,8 +23,8 @@ def test_room(text: str | None, expected: int | str | None) -> None:
 @pytest.mark.parametrize("text", ["many", "130%", "%", "-3%"])
 def test_refused(text: str) -> None:
     """With the option's name and what would do."""
-    with pytest.raises(Usage, match=r"--limit '.*' is no number of tokens") as plain:
+    with pytest.raises(Usage, match=r"--limit '.*' is not a number of tokens") as plain:
         tokens("--limit", text)
-    with pytest.raises(Usage, match=r"--limit '.*' is no number of tokens") as either:
+    with pytest.raises(Usage, match=r"--limit '.*' is not a number of tokens") as either:
         room("--limit", text, "off")
     assert (plain.value.hint, either.value.hint) == ("128000, 128k, 1M", "128000, 128k, 1M, 30% (of the limit), off")

@@ -67,7 +67,7 @@ def test_no_editor_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         bare.setenv("PATH", str(tmp_path))
         ran = ctxkit("edit", path)
     assert ran.code == 78 and "the editor 'vi' cannot be started: no such file" in ran.err
-    assert "VISUAL or EDITOR names one" in ran.err and drafts(path) == []
+    assert "set VISUAL or EDITOR" in ran.err and drafts(path) == []
     ran = shell("EDITOR='sed -i /^%%=/d' ctxkit edit chat.jsonl <&- >&-; echo $? >&2", tmp_path)
     assert ran.err.endswith("74\n") and path.read_bytes() == SMALL  # as every command
     ran = shell("EDITOR='sed -i s/last/my/' ctxkit edit chat.jsonl <&-", tmp_path)

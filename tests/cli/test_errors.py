@@ -293,7 +293,7 @@ def test_form(path: Path) -> None:
     first, *rest = case.err.splitlines()[-2:] if "hint: " in case.err else case.err.splitlines()[-1:]
     assert case.code in set(ExitCode) or case.code > 128
     if "many" not in path.stem:
-        assert re.match("ctxkit: (FOLDER|Context full|[^A-Z])", first), first
+        assert re.match("ctxkit: (FOLDER|Context full|I do|[^A-Z])", first), first
     assert all(line.startswith("hint: ") for line in rest), rest
 
 

@@ -15,7 +15,7 @@ PREVIEW = """Leaving the context:
         6     1  second question
        10     1  third question
 3 of 11 messages, 24 tokens (estimate for unknown model, o200k_base × 1.25)
-prompt cache: valid before message 2; 111 tokens behind it are sent uncached once
+prompt cache: valid before message 2; 111 tokens after it are sent uncached once
 """
 
 
@@ -46,7 +46,7 @@ def test_a_script_needs_yes(tmp_path: Path, command: str, words: list[str]) -> N
     path = small(tmp_path)
     ran = ctxkit(command, path, *words)
     assert (ran.code, ran.out, path.read_bytes()) == (2, b"", SMALL)
-    assert "Leaving the context:" in ran.err and ran.err.endswith("hint: say --yes\n")
+    assert "Leaving the context:" in ran.err and ran.err.endswith("hint: use --yes\n")
 
 
 @pytest.mark.parametrize("words", [["2"], ["2-5"], ["2", "5,9"]])

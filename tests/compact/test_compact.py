@@ -116,7 +116,7 @@ def test_a_rewind_brings_the_originals_back() -> None:
 def test_bare() -> None:
     """Only where the context is full; without a limit nobody knows."""
     log = opened()
-    with pytest.raises(BadConfig, match="limit is not known") as caught:
+    with pytest.raises(BadConfig, match="do not know this model's limit") as caught:
         log.compact()
     assert "--target" in caught.value.hint
     below = opened(CTXKIT_LIMIT="100000")
@@ -152,7 +152,7 @@ def test_a_target_that_cannot_be_reached() -> None:
     assert log.compact(target=10) is not None and log.compacted is not None
     assert not log.compacted.found.reached
     [note] = [note for note in log.notes if "cannot be reached" in note]
-    assert f"{log.compacted.found.after:,} tokens, is the floor" in note and "10 %" in note
+    assert f"{log.compacted.found.after:,} tokens, is the smallest possible result" in note and "10 %" in note
 
 
 def test_nothing_to_condense() -> None:
@@ -166,9 +166,9 @@ def test_nothing_to_condense() -> None:
 @pytest.mark.parametrize(
     ("asked", "error"),
     [
-        ({"target": 30, "budget": 9}, "exclude each other"), ({"target": "x"}, "no percentage"),
-        ({"target": 101}, "no percentage"), ({"target": 0.3}, "0.3 %"), ({"target": "0.3"}, "0.3 %"),
-        ({"target": -1}, "no percentage"), ({"target": True}, "no percentage"),
+        ({"target": 30, "budget": 9}, "either a target or a budget"), ({"target": "x"}, "not a percentage"),
+        ({"target": 101}, "not a percentage"), ({"target": 0.3}, "0.3 %"), ({"target": "0.3"}, "0.3 %"),
+        ({"target": -1}, "not a percentage"), ({"target": True}, "not a percentage"),
         ({"budget": -1}, "whole number"), ({"keep_last": -1}, "whole number"), ({"keep_steps": 1.5}, "whole number"),
         ({"strategy": "model"}, "no strategy"), ({"strategy": "mask", "fast": True}, "no model is asked"),
         ({"summary": "s", "summary_model": "m"}, "no model is asked"),
@@ -290,9 +290,7 @@ def test_a_target_counts_from_the_originals() -> None:
     assert log.compact(target=40) is not None
     ops, used = len(log.ledger.entries), log.status().tokens.used
     for _ in range(2):
-        with pytest.raises(
-            NothingChanges, match=r"the target is reached already: .* of the .* that the originals have"
-        ):
+        with pytest.raises(NothingChanges, match=r"the target is reached already: .* of the .* of the originals"):
             log.compact(target=40)
     assert len(log.ledger.entries) == ops and log.status().tokens.used == used
     assert log.compact(target=20) is not None and log.compacted is not None
@@ -338,7 +336,9 @@ def test_two_at_once(raw: bytes, tmp_path: Path) -> None:
     one, other = Log.open(path, env={}), Log.open(path, env={})
     assert one.compact(**asked) is not None
     kept = {file: file.read_bytes() for file in tmp_path.rglob("*.jsonl")}
-    with pytest.raises((CoolingDown, UpdatedElsewhere), match=r"compacted this log|changed what this one names"):
+    with pytest.raises(
+        (CoolingDown, UpdatedElsewhere), match=r"compacted this log|changed the messages that this one names"
+    ):
         other.compact(**asked)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.jsonl")} == kept
 
@@ -379,7 +379,7 @@ def test_what_came_meanwhile(tmp_path: Path) -> None:
             assert log.compact(target=30) is not None
             assert 5 not in log.names()
             continue
-        with pytest.raises(UpdatedElsewhere, match="changed what this one names"):
+        with pytest.raises(UpdatedElsewhere, match="changed the messages that this one names"):
             log.compact(target=30, **given)
         assert path.read_bytes() == before
         slow = Log.open(path, env={})
@@ -419,13 +419,13 @@ def test_selectors_compact_a_range() -> None:
     assert log.ledger.entries[-1].body["ids"] == "5-8"
     log = opened()
     assert log.compact(role="tool", target=1) is None and "nothing to condense" in log.said
-    assert log.said.endswith(" A step is replaced whole: of what was chosen 20 are parts of one.")
-    assert log.compact("4", target=1) is None and log.said.endswith("of what was chosen 1 is a part of one.")
+    assert log.said.endswith(" A step is only replaced as a whole: of the chosen messages 20 are parts of one.")
+    assert log.compact("4", target=1) is None and log.said.endswith("of the chosen messages 1 is a part of one.")
     log.compact(tool="bash", keep_steps=4, strategy="truncate", target=1)
     assert log.ledger.entries[-1].body["ids"] == "3-34"
     log = opened()
     log.compact("30-", target=60)
-    assert any("left in, the newest:" in note for note in log.notes)
+    assert any("kept, because they are the newest:" in note for note in log.notes)
 
 
 def test_a_sidechain() -> None:

@@ -203,7 +203,7 @@ TALK = ["user", "assistant", "call", "user", "call", "call", "assistant", "user"
 
 
 def compacted(strategy: str = "extract", **asked: Any) -> Told:
-    """A log whose old messages are told by a summary."""
+    """A log whose old messages are summarized."""
     told = Told(made(TALK))
     told.log.compact(target=45, strategy=strategy, keep_steps=1, **asked)
     return told
@@ -223,7 +223,7 @@ def test_told_anew_without_it() -> None:
     assert "12" not in SECRET.findall(words.text) and "#12" not in words.text and "3" in SECRET.findall(words.text)
     assert sum(Counting(told.log).counter.counts([words.text])) <= op.budget
     assert len(words.text) > 0.8 * len(op.text)
-    assert any("is told again without 12" in note for note in told.log.notes)
+    assert any("was written again without 12" in note for note in told.log.notes)
     told.log.undo()
     assert told.context == before
 
@@ -250,7 +250,11 @@ def test_words_of_others_are_dropped(keep: bool) -> None:
     assert 5 in told.secrets and 6 not in told.secrets
     told.log.forget("5", keep_summary=keep)
     assert (5 in told.secrets, 6 in told.secrets) == (keep, not keep)
-    note = "is kept as it is: it still tells 5" if keep else "is dropped, it told 5; the other originals return"
+    note = (
+        "is kept as it is: it still contains 5"
+        if keep
+        else "is dropped because it contained 5; the other originals return"
+    )
     assert any(note in one for one in told.log.notes)
 
 
@@ -261,7 +265,7 @@ def test_an_agent_that_is_cleared() -> None:
     assert told.log.state().board.telling
     told.log.clear("eve")
     assert 2 not in told.secrets and {3, 4} <= told.secrets
-    assert any("is dropped, it told 2; the other originals return" in one for one in told.log.notes)
+    assert any("is dropped because it contained 2; the other originals return" in one for one in told.log.notes)
 
 
 def test_what_is_masked_goes_with_its_stub() -> None:

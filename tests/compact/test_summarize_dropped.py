@@ -1,4 +1,4 @@
-"""trim.summarize: what a trim drops is told by a summary, and the whole fits as before."""
+"""trim.summarize: what a trim drops is summarized, and the whole fits as before."""
 
 from __future__ import annotations
 
@@ -89,6 +89,6 @@ def test_a_look_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ran = good("show", path, "--max-tokens", "6000", "--expand")
     assert "in short, word for word" in ran.text and "dropped, told in" in ran.err and ops(path) == []
     assert b"in short, word for word" in good("export", path, "--to", "openai", "--max-tokens", "6000").out
-    assert "told by a summary, to fit" in good("show", path, "--max-tokens", "6000", "--explain").text
+    assert "summarized, to fit" in good("show", path, "--max-tokens", "6000", "--explain").text
     good("trim", path, "--max-tokens", "6000", "--op-id", "one")
     assert "there already" in good("trim", path, "--max-tokens", "6000", "--op-id", "one").err

@@ -149,7 +149,7 @@ def test_forget_in_the_middle() -> None:
     log.forget("9-12")
     body, said = body_of(log)
     assert thoughts_of_body(body) == []
-    assert said == {"left out: the request has not the system prompt and tools that they were made with": 6}
+    assert said == {"left out: the request does not have the system prompt and tools that they were made with": 6}
     body, said = body_of(log, keep_thinking=True)
     assert thoughts_of_body(body) == ["A0", "B0", "A1", "B1"]
     assert said == {"left out: message 9 changed": 2} and broken_in_body(body, raw) == []
@@ -187,7 +187,7 @@ def test_to_another_program() -> None:
     """Another program sends another system prompt: no thinking goes along."""
     written = opened(talk()).session("pi")
     assert b"thinkingSignature" not in b"".join(written.pieces)
-    assert written.repairs.thinking == {"left out: another program sends another system prompt and tools": 8}
+    assert written.repairs.thinking == {"left out: another program sends a different system prompt and tools": 8}
     assert b'"A3"' in b"".join(opened(talk("claude-opus-4-6")).session("pi").pieces)
 
 

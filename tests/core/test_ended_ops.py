@@ -52,7 +52,7 @@ def test_what_a_boundary_ends(ops: list[dict[str, Any]], told: dict[int, str]) -
         ([op("mark", "m"), op("compact", "c", ids="2-3", text="t"), op("rewind", "r", to="m")], "2.1",
          "op 2 (compact) brought it in: undone by rewind 3", 3),
         ([op("compact", "c", ids="2-3", text="t"), op("compact", "d", ids="2-4", text="u")], "c.1",
-         "op 1 (compact) brought it in; op 2 (compact) took away what it tells, and it with that", 2),
+         "op 1 (compact) brought it in; op 2 (compact) took its messages out, and the summary with them", 2),
         ([op("forget", "f", ids="4"), op("undo", "u", op="f"), op("compact", "d", ids="2-4", text="u"),
           op("undo", "v", op="u")], "3.1", "op 3 (compact) brought it in: no effect", 1),
     ],

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, str, int, int, dict[str, int]]] = {
     "a second answer between the first ones": ("a:A,B t:A t:A t:B", "a:A,B t:A t:B", 0, 1, {}),
     "a late result moves up": ("a:A u:hi t:A a:ok", "a:A t:A u:hi a:ok", 0, 0, {}),
     "a late result moves up out of its message": ("a:A u:hi u:go,=A", "a:A u:=A u:hi u:go", 0, 0, {}),
-    "answers in another order stay so": ("a:A,B t:B t:A", "a:A,B t:B t:A", 0, 0, {}),
+    "answers in a different order stay so": ("a:A,B t:B t:A", "a:A,B t:B t:A", 0, 0, {}),
     "and with words beside them": ("a:A,B u:=B,go,=A", "a:A,B u:=B,go,=A", 0, 0, {}),
     "with one moved up, in the order of the calls": ("a:A,B t:B u:hi t:A", "a:A,B t:A t:B u:hi", 0, 0, {}),
     "words between two results": ("a:A,B u:=A,hi t:B", "a:A,B u:=A t:B u:hi", 0, 0, {}),

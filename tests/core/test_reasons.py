@@ -38,7 +38,7 @@ from tests import build
         (
             "1-4 | compact 2-3",
             "2",
-            ["compact 1 replaced by the summary of op 1 [ctxkit undo LOG 1]", "compact 1 told by the summary 1.1 []"],
+            ["compact 1 replaced by the summary of op 1 [ctxkit undo LOG 1]", "compact 1 summarized in 1.1 []"],
         ),
         (
             "1-4 | compact 2-3 | forget @1.1",  # a summary that is out itself tells nothing
@@ -59,10 +59,10 @@ from tests import build
         ),
         ("1-4 | edit 1,3:x", "a1.2", ["item 1 op 1 brought it in, from 3 []"]),
         ("1-4 | edit 1,new:x", "a1.2", ["item 1 op 1 brought it in []"]),
-        ("1-4 | edit 2", "2", ["moved None it stands where an edit or restore put it []"]),
+        ("1-4 | edit 2", "2", ["moved None an edit or restore put it here []"]),
         ("1-4 | protect 2", "2", ["protected None it is protected by a protect []"]),
         ("1 system | 2-3", "1", ["protected None it is protected as part of the system preamble []"]),
-        ("1-3", "1", ["protected None it is the first message: compact and trim leave it []"]),
+        ("1-3", "1", ["protected None it is the first message: compact and trim keep it []"]),
         (
             '1-3 | trim ids= stubs={"2":"x"}',
             "2",
@@ -132,4 +132,4 @@ def test_programs() -> None:
     assert (reason.text, reason.back) == ("compacted at line 9", "ctxkit recall LOG 2 --apply")
     assert [r.kind for r in Reasons(Visibilities(state)).of(5)] == ["sidechain"]
     state = build.state("1-4", View([1, 2, 3, 4], {}, [ProgramCut(3, [1], "compacted", [2, 3], 4)]))
-    assert [r.text for r in Reasons(Visibilities(state)).of(2)] == ["it stands where the log's own program put it"]
+    assert [r.text for r in Reasons(Visibilities(state)).of(2)] == ["the log's own program put it here"]

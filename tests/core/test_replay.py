@@ -97,7 +97,7 @@ def test_what_is_found_by_names_is_what_a_look_at_everything_finds(ops: list[str
 
 @given(st.lists(OPS, max_size=8))
 def test_nothing_is_hidden_by_a_summary_that_is_gone(ops: list[str]) -> None:
-    """What is out for a compact's sake alone is told by a summary that is shown."""
+    """What is out for a compact's sake alone is summarized that is shown."""
     state = build.state(specs(ops))
     shown = state.shown()
     told = [item.tells for name, item in state.board.items.items() if name in shown]

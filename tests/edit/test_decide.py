@@ -122,5 +122,5 @@ def test_a_number_stands_once() -> None:
     found = offer(range(1, 7))
     twice = [found.blocks["2"], found.blocks["2"]]
     (wrong,) = mistakes(Parsed(twice, [4, 9]), found.blocks)
-    assert wrong.line == 9 and "it is at line 4" in wrong.text
+    assert wrong.line == 9 and "also at line 4" in wrong.text
     assert mistakes(Parsed([twice[0], msgspec.structs.replace(twice[1], out=True)], [4, 9]), found.blocks) == []

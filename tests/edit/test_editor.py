@@ -174,7 +174,7 @@ def test_messages_that_came_meanwhile(tmp_path: Path) -> None:
     log = Log.open(path)
     drafting(log, meanwhile).edit()
     assert numbers(Log.open(path))[-2:] == ["11", "12"]
-    assert "1 message (12) came meanwhile: kept behind the edit" in log.notes
+    assert "1 message (12) came meanwhile: kept after the edit" in log.notes
 
 
 def test_dry_run_and_streams(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_dry_run_and_streams(tmp_path: Path) -> None:
     log.dry_run = True
     assert drafting(log, editor(without(3))).edit() is not None and path.read_bytes() == SECRET
     assert log.notes[-1] == f"the draft is kept: {left(Sidecar(path))[0]}"
-    with path.open("rb") as stream, pytest.raises(Usage, match="an editor edits a log that is a file"):
+    with path.open("rb") as stream, pytest.raises(Usage, match="only a log in a file can be edited"):
         drafting(Log.open(stream), editor(without(3))).edit()
 
 

@@ -31,8 +31,8 @@ def test_all_of_them() -> None:
     assert told(raw, minute) == [
         "1 window: older than the window of 1m; the first message",
         "1.1 window: older than the window; the summary that op 1 put in for 2-3",
-        "2 compact: replaced by the summary of op 1; older than the window of 1m; told by the summary 1.1",
-        "3 compact: replaced by the summary of op 1; older than the window of 1m; told by the summary 1.1",
+        "2 compact: replaced by the summary of op 1; older than the window of 1m; summarized in 1.1",
+        "3 compact: replaced by the summary of op 1; older than the window of 1m; summarized in 1.1",
         "4 forget: forgotten by op 2 (--last 1)",
     ]
 

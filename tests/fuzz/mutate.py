@@ -166,7 +166,7 @@ CHANGES: tuple[Callable[[random.Random, Any, list[Any], int], None], ...] = (
 
 
 def changed(dice: random.Random, raw: bytes) -> bytes:
-    """A JSON text with one or two places of its tree changed; bytes of it where it is no JSON, or too deep a one."""
+    """A JSON text with one or two places of its tree changed; bytes of it where it is not JSON, or too deep a one."""
     try:
         return _changed(dice, [parsed(raw)])
     except (ValueError, RecursionError):

@@ -123,7 +123,7 @@ def test_elsewhere_by_the_user_alone(tmp_path: Path) -> None:
     [
         (None, BadConfig, "no such file"),
         (b"\xff\xfe", BadConfig, "not UTF-8 (byte 0)"),
-        (b"a\0b", BadConfig, "it holds NUL"),
+        (b"a\0b", BadConfig, "it contains NUL"),
         (b"x" * (LARGEST + 1), BadConfig, "larger than 1,048,576 bytes"),
         ("folder", CtxkitError, "d.md"),
         ("pipe", BadConfig, "not a regular file"),
@@ -151,7 +151,7 @@ def test_refused(tmp_path: Path, raw: bytes | str | None, kind: type[CtxkitError
 @pytest.mark.parametrize("name", ["", "a\\u0000b"])
 def test_no_name_of_a_file(tmp_path: Path, name: str) -> None:
     """Whatever a config writes there."""
-    with pytest.raises(BadConfig, match="no name of a file"):
+    with pytest.raises(BadConfig, match="not a file name"):
         assembled(log(tmp_path, f'[assembly]\ndocs = ["{name}"]\n'))
 
 

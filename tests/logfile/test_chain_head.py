@@ -131,13 +131,13 @@ def test_only_the_head_sees_what_is_gone_at_the_end(native: bytes) -> None:
     changed = native.replace(b"m1", b"M1", 1)
     assert problems(changed) == []
     [wrong] = proved(Log.open(io.BytesIO(changed), env={}), kept)[1]
-    assert wrong.text == "a record before op 4 is not what it was when this head was taken"
+    assert wrong.text == "a record before op 4 was changed since this head was taken"
     grown = Log.open(io.BytesIO(native + as_bytes(RECORDS[:1])), env={})
     grown.mark("later")
     entry, found = proved(grown, kept)
     assert found == [] and entry is not None and entry.number == 4
     assert proved(log, f"head: {kept}\n") == proved(log, kept)  # the line as it is printed
-    with pytest.raises(Usage, match="is no head"):
+    with pytest.raises(Usage, match="is not a head"):
         proved(log, "abc")
 
 
@@ -185,7 +185,7 @@ def test_check_prints_the_head_and_compares(tmp_path: Path, native: bytes) -> No
     assert "the head is that of op 4 (protect); 0 ops came since" in good("check", path, "--head", told).err
     path.write_bytes(native[: native.rindex(b'{"ctxkit"')])
     ran = ctxkit("check", str(path), "--head", told)
-    assert ran.code == ExitCode.NO and "its newest ops are gone" in ran.out.decode()
+    assert ran.code == ExitCode.NO and "its newest ops are missing" in ran.out.decode()
     digests = [value["digest"] for value in good("log", path, "--json").values]
     assert digests[-1] == json.loads(ops_of(native)[3])["prev"]
 

@@ -78,7 +78,7 @@ def test_a_retry_is_acknowledged_once_it_is_durable(tmp_path: Path, place: str) 
         for _ in range(2):  # the second finds the op, and can say no more than the first
             log = Log.open(path)
             log.op_id = "once"
-            with pytest.raises(WriteFailed, match="written, not known durable"):
+            with pytest.raises(WriteFailed, match="written, but perhaps not on disk"):
                 log.forget("2")
         broken, synced = False, []
         log = Log.open(path)

@@ -170,7 +170,7 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
         assert caught.value.hint == f"the nearest key is {near['name']}" or key is AGENT
     (tmp_path / "ctxkit.toml").unlink()
     slip = f"CTXKIT_{wrong.upper().replace('.', '_')}"
-    said = [f"{slip}: no key has this variable: ignored; {variable_of(key)}?"]
+    said = [f"{slip}: no key has this variable; ignored; {variable_of(key)}?"]
     assert load(None, tmp_path, {slip: "1", "CTXKIT_ANOTHER_TOOL": "1"}, None).notices == ([] if key is AGENT else said)
 
 

@@ -61,7 +61,7 @@ TABLE = "model claude-opus-4-6 in Claude Code"
          "an automatic compaction at 998,000 tokens"),
         ([(R, 9000), ("manual", 400_000), ("ask", 0), (R, 40_000)], 1_000_000, "a request of 400,000 tokens"),
         ([(R, 60_000), ("auto", 61_000), ("ask", 0), (R, 40_000)], 200_000,
-         "an automatic compaction at 61,000 tokens; it compacted at 61,000 by itself: a threshold of your own"),
+         "an automatic compaction at 61,000 tokens; it compacted automatically at 61,000: a threshold set by the user"),
         ([("claude-opus-5", 559_000), ("ask", 0), (R, 90_000)], 200_000, TABLE),
         ([("claude-opus-5", 559_000), ("auto", 900_000), ("ask", 0), (R, 90_000)], 200_000, TABLE),
         ([(R, 2_000_000)], 1_000_000, "a request of 2,000,000 tokens"),

@@ -61,7 +61,7 @@ def test_what_was_forgotten_is_taken_off() -> None:
     assert made.splitlines()[:2] == raw.splitlines()[:2]
     status = opened(made).status().tokens
     assert status.measured is not None and status.measured.retold and status.measured.trust == "calibrated"
-    assert status.counter == "the provider's count at message 6, as an export told it anew"
+    assert status.counter == "the provider's count at message 6, as corrected by an export"
 
 
 def test_without_ops_nothing_is_told() -> None:

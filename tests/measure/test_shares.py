@@ -125,7 +125,7 @@ def test_they_are_parts_of_what_the_provider_counted() -> None:
     shares, found = Shares(log), log.status().tokens
     assert found.measured is not None and found.measured.overhead is not None
     assert abs(sum(shares.tokens.values()) + found.measured.overhead - (found.used or 0)) <= 2
-    assert "as this session has it" in shares.counter
+    assert "as in this session" in shares.counter
 
 
 def test_files_out_of_the_context() -> None:

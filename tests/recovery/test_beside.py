@@ -261,7 +261,7 @@ def test_copies_in_the_sidecar(log: Path) -> None:
     assert texts(session) == [
         "ops.sync-conflict-20260212-143000-ABCDEFG.jsonl: a copy of ops.jsonl: the first record is the same; "
         "it has 1 record more and lacks none",
-        "config (conflicted copy).toml: a copy of config.toml: they begin otherwise; it has 1 record more and "
+        "config (conflicted copy).toml: a copy of config.toml: they begin differently; it has 1 record more and "
         "lacks none",
         "s.jsonl 2.ctxkit: a copy of s.jsonl.ctxkit: nothing in it is read",
     ]

@@ -78,7 +78,7 @@ def test_nothing_to_go_back_to(tmp_path: Path) -> None:
     path.write_bytes(lines(message("system", "be brief"), QUESTION))
     found, target = recovery(Log.open(path)), Log.open(path)
     assert found.open is not None and found.points == [] and target.recover() is None
-    assert "Nothing was answered yet" in target.said
+    assert "No question was answered yet" in target.said
     with pytest.raises(NoSuchSnapshot):
         target.recover("checkpoint")
 
@@ -146,7 +146,7 @@ def test_another_program_s_log(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_was_stopped(tmp_path: Path) -> None:
-    """An agent notes that its user stopped it: told, in the list of sessions too; what it had said is whole."""
+    """An agent notes that the user stopped it: told, in the list of sessions too; what it had said is whole."""
     path = tmp_path / "session.jsonl"
     said = {"role": "assistant", "content": [{"type": "text", "text": "I am at it"}], "id": "m2", "type": "message"}
     words = [{"type": "text", "text": "[Request interrupted by user]"}]
@@ -178,7 +178,7 @@ def test_a_log_that_goes_on(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(lines(message("assistant", "here I am", 12)))
     before = path.read_bytes()
-    with pytest.raises(UpdatedElsewhere, match="perhaps its program is at work"):
+    with pytest.raises(UpdatedElsewhere, match="its program may be running"):
         target.recover()
     assert path.read_bytes() == before
     path = log(tmp_path, QUESTION)

@@ -109,7 +109,7 @@ def test_by_hand(tmp_path: Path) -> None:
     assert (again.id, again.path, log.said) == (
         first.id,
         first.path,
-        "The same checkpoint is there already: nothing was written.",
+        "The same checkpoint exists already: nothing was written.",
     )
     assert [head.short for head in log.snapshots()] == [first.kept.head.short]
     op = log.restore("x", summary=True)

@@ -113,7 +113,7 @@ def test_beside_a_summary() -> None:
     """What a summary tells comes back beside it, and that is said."""
     found = decided("compact 2-4 text=s", kept(1, 3, 4))
     assert items(found) == [3, 4]
-    assert "3-4 stands beside the summary 1.1, which tells it too" in found.notes
+    assert "3-4 stands beside the summary 1.1, which contains it too" in found.notes
 
 
 def test_into_another_log() -> None:

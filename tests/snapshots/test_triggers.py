@@ -35,7 +35,7 @@ def test_by_itself(tmp_path: Path) -> None:
         ]
 
     log = file(tmp_path, lines(message("user", "hello", 0), message("assistant", "hi", 1)))
-    assert log.checkpoint(auto=True) is None and log.said == "No checkpoint: nothing to keep since the last one."
+    assert log.checkpoint(auto=True) is None and log.said == "No checkpoint: nothing new since the last one."
     for record in call("Write", 1, "ok", file_path="/x/a.py", content="1"):
         log.add_message(record)
     first = log.checkpoint(auto=True)

@@ -131,7 +131,7 @@ def test_written_and_not_known_durable(tmp_path: Path, monkeypatch: pytest.Monke
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(atomic, "sync_folder", fail)
-    with pytest.raises(WriteFailed, match="permission denied: written, not known durable"):
+    with pytest.raises(WriteFailed, match="permission denied: written, but perhaps not on disk"):
         create(tmp_path / "new", [b"all"])
     assert (tmp_path / "new").read_bytes() == b"all" and len(os.listdir(tmp_path)) == 1
 

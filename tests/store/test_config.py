@@ -102,7 +102,7 @@ def test_agents(tmp_path: Path) -> None:
         ("window.default = 8\n", 1, 'window.default must be "off" or a duration in quotes, such as "8h"', "it is 8; "),
         ("[window]\nmin = '9h'\nmax = '8h'\n", 2, "window.min is above window.max", "swap or raise it"),
         ("status = { yellow = 90 }\n", 1, "status.yellow is above status.red (default)", "swap or raise it"),
-        ("now = wall\n", 1, "not TOML (invalid value)", 'text stands in quotes: now = "wall"'),
+        ("now = wall\n", 1, "not TOML (invalid value)", 'put text in quotes: now = "wall"'),
         ("limit = 1\nlimit = 2\n", 2, "not TOML (cannot overwrite a value)", ""),
         ("now.x = 1\n", 1, 'now must be "last", "wall" or an ISO time', "it is a table"),
         ("[now]\n", 1, 'now must be "last", "wall" or an ISO time', "it is a table"),
@@ -305,7 +305,7 @@ def test_a_variable_nearly_named_is_said(tmp_path: Path) -> None:
     """With the nearest; others of the same beginning may be anybody's."""
     env = {"CTXKIT_WINDOW_DEFALT": "8h", "CTXKIT_PAGER": "cat", "CTXKIT_DEBUG": "1", "CTXKIT_MY_OWN": "x"}
     assert load(None, tmp_path, env, None).notices == [
-        "CTXKIT_WINDOW_DEFALT: no key has this variable: ignored; CTXKIT_WINDOW_DEFAULT?"
+        "CTXKIT_WINDOW_DEFALT: no key has this variable; ignored; CTXKIT_WINDOW_DEFAULT?"
     ]
 
 

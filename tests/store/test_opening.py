@@ -55,7 +55,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     for name, words in (
         ("missing", "no such log$"),
         ("file/below", "no such log$"),
-        ("link", "a link to gone, which is not there"),
+        ("link", "a link to gone, which is missing"),
         ("circle", "too many levels"),
         ("n" * 300, "name too long"),
     ):

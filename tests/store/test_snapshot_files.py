@@ -97,7 +97,7 @@ def test_newest_first(tmp_path: Path) -> None:
         add(some, made(str(minute), minute))
     (some.folder / "20260212T140700Z-damaged.json").write_bytes(b"{")
     found = [one.head.timestamp[14:16] if one.head else one.fault for one in some.found()]
-    assert found == ["09", "it is no snapshot: it is no JSON", "05", "01"]
+    assert found == ["09", "it is not a snapshot: it is not JSON", "05", "01"]
 
 
 def test_ids_that_begin_alike(tmp_path: Path) -> None:
@@ -182,10 +182,10 @@ def test_a_part_is_no_snapshot(cut: int, tmp_path: Path) -> None:
 )
 def test_anything(raw: bytes, tmp_path: Path) -> None:
     """Is refused in words."""
-    with pytest.raises(BadSnapshot, match=r"it is no snapshot"):
+    with pytest.raises(BadSnapshot, match=r"it is not a snapshot"):
         parsed(raw, "x")
     (tmp_path / "x.json").write_bytes(raw)
-    assert "it is no snapshot" in looked_at(tmp_path / "x.json").fault
+    assert "it is not a snapshot" in looked_at(tmp_path / "x.json").fault
 
 
 def test_every_flipped_bit_shows(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_remove_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(NoPermission, match=f"{paths[2].name}: permission denied: it was not deleted"):
             some.remove([paths[2]])
     monkeypatch.setattr("ctxkit.store.snapshot_files.sync_folder", fail)
-    with pytest.raises(WriteFailed, match="deleted, not known durable"):
+    with pytest.raises(WriteFailed, match="deleted, but perhaps not on disk"):
         some.remove([paths[2]])
     assert some.found() == []
 

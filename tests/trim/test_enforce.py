@@ -63,7 +63,7 @@ def test_what_the_user_says_must_fit(room: int, added: list[dict[str, Any]], hel
 def test_what_no_clear_makes_room_for() -> None:
     """Is said to be so."""
     log = opened({"CTXKIT_LIMIT": str(USED + 20), "CTXKIT_RESERVE": "0"})
-    for words, hint in ((30, "ctxkit trim - makes room"), (300, "not fit into an empty context")):
+    for words, hint in ((30, "ctxkit trim - makes room"), (300, "not even fit into an empty context")):
         with pytest.raises(ContextFull) as caught:
             log.require_room(user(words))
         assert hint in caught.value.hint

@@ -204,7 +204,7 @@ def test_what_fits_is_left_alone() -> None:
     """To the token."""
     units = made((10, E), (5, T))
     assert plan(units, Cuts(units), 15) == TrimPlan(15, [], {}, {})
-    assert plan(units, Cuts(units), 14) == TrimPlan(5, [1], {}, {1: "too large for the room that is left"})
+    assert plan(units, Cuts(units), 14) == TrimPlan(5, [1], {}, {1: "too large for the remaining room"})
     assert plan(units, Cuts(units), 4) is None
 
 
@@ -221,7 +221,7 @@ def test_what_cannot_fit_takes_nothing_along() -> None:
     """A file that was written and is larger than the room leaves alone, or says less; the answer stays."""
     units = made((10, P), (20, L), (3800, X), (20, A), (10, T))
     found = plan(units, Cuts(units), 2000)
-    assert found is not None and found.reasons == {3: "too large for the room that is left"}
+    assert found is not None and found.reasons == {3: "too large for the remaining room"}
 
 
 def test_what_is_large_is_shortened_before_anything_newer_leaves() -> None:
@@ -262,8 +262,8 @@ def test_what_comes_back() -> None:
     units = made((40, E), (300, E), (30, L), (30, L), (500, L), (30, L), (10, T))
     found = plan(units, Cuts(units), 120)
     assert found is not None
-    assert found.reasons == {1: "oldest exchange", 2: "too large for the room that is left",
-                             5: "too large for the room that is left"}  # fmt: skip
+    assert found.reasons == {1: "oldest exchange", 2: "too large for the remaining room",
+                             5: "too large for the remaining room"}  # fmt: skip
 
 
 def test_an_exchange_that_leaves_in_part() -> None:

@@ -180,7 +180,7 @@ def test_what_it_costs_in_cached_prefix(overflow: str | None) -> None:
     changed = {*map(int, op["stubs"]), *Names.parse(op.get("ids", "")).numbers}
     scale = 61040 / before if overflow else 1
     lost = scale * sum(size for n, size in sizes.items() if n > min(changed) and n not in changed)
-    words = r"prompt cache: valid before message (\d+); ([\d,]+) tokens behind it are sent uncached once"
+    words = r"prompt cache: valid before message (\d+); ([\d,]+) tokens after it are sent uncached once"
     told = re.fullmatch(words, log.notes[-1])
     assert told is not None and int(told[1]) == min(changed) and abs(int(told[2].replace(",", "")) - lost) <= len(sizes)
 

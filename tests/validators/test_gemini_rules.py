@@ -123,7 +123,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "words before the responses": (insert(2, "user", TEXT), "0 function response parts for 2"),
     "calls without responses": (gone(2), "0 function response parts for 2"),
     "calls at the end": (lambda b: b["contents"].__delitem__(slice(2, None)), "not answered"),
-    "responses in another order": (lambda b: b["contents"][2]["parts"].reverse(), "answers 'read'"),
+    "responses in a different order": (lambda b: b["contents"][2]["parts"].reverse(), "answers 'read'"),
     "another name": (inside(2, 0, "functionResponse", name="look"), "'look' answers 'read'"),
     "another id": (inside(2, 0, "functionResponse", id="Z"), "does not match"),
     "id twice": (inside(1, 3, "functionCall", id="A"), "'A' is used again"),

@@ -52,7 +52,7 @@ def command(
     if text is None:
         raise Usage("add what?", "ctxkit add LOG 'the words', or - to read them from standard input")
     if log == "-" and text == "-":
-        raise Usage("standard input cannot be both the log and the message", "name a log, or give the words themselves")
+        raise Usage("standard input cannot be both the log and the message", "name a log, or give the text")
     if ts is not None and written(ts) is None:
         raise Usage(f"--ts {ts!r} is not an ISO time: nothing was added", "2026-02-12T14:30:00Z")
     words = _stdin() if text == "-" else text
@@ -154,7 +154,7 @@ def _said(target: Log, added: int) -> str:
 
 def _stdin() -> str:
     if sys.stdin is None:
-        raise Usage("standard input is closed: nothing was added", "give the words: ctxkit add LOG 'the words'")
+        raise Usage("standard input is closed: nothing was added", "give the text: ctxkit add LOG 'the words'")
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     return text.removesuffix("\n")
 

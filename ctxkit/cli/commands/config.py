@@ -61,7 +61,7 @@ def command(
         wanted = " and ".join(ACTIONS[asked]) or "no further word"
         raise Usage(f"`config {asked}` takes {wanted}: nothing was changed", HINT)
     if not log:
-        raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
+        raise NoSuchLog("the name of the log is empty", "is a shell variable empty?")
     found = Configured(None if user else log, sidecar=sidecar, env=os.environ, strict=strict)
     if asked == "show":
         _show(found, only_set=only_set, json=json)

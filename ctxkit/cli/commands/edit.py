@@ -48,12 +48,12 @@ def command(
     chosen = bool(numbers) or only_context or any(getattr(selecting, key) for key in Selecting.__annotations__)
     if print_:
         if apply is not None:
-            raise Usage("--print and --apply exclude each other: nothing was changed", "leave one of them out")
+            raise Usage("--print and --apply cannot be combined: nothing was changed", "use only one of them")
         _print(opened(log, reading, command="edit", thread=selecting.thread), numbers, selecting, reading, only_context)
         return
     if apply is not None and chosen:
-        text = "a draft says itself which messages it is of: nothing was changed"
-        raise Usage(text, "numbers, criteria and --only-context go with --print")
+        text = "the draft already says which messages it has: nothing was changed"
+        raise Usage(text, "use numbers, criteria and --only-context with --print")
 
     def action(target: Log) -> Op | None:
         if apply is not None:

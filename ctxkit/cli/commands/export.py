@@ -103,7 +103,7 @@ def command(
     target.opening.reader.release()  # nothing is appended
     if output is None and streams.same_as_stdout(target.opening.path):
         text = f"standard output is {target.opening.name} itself: nothing was written"
-        raise CannotCreate(text, "another file; >> would add an export to the log that it is made of")
+        raise CannotCreate(text, "write to another file; >> would append the export to the log itself")
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
@@ -148,15 +148,17 @@ def command(
     _print(output, found)
     _report(found.repairs)
     for line in found.refused:
-        streams.warn(line + ("" if fits else "; --fit-images leaves out what is too much"))
+        streams.warn(line + ("" if fits else "; use --fit-images to leave them out"))
     if isinstance(found, Written):
         streams.say(f"session {found.id}")
-        if recount is not False and outdated(target, aim.name):
+        old = outdated(target, aim.name)
+        if old is not None and recount is not False:
             streams.say(
-                "the usage in its replies is estimated anew, for the context as it is now; --no-recount keeps it"
+                "the token figures in its replies were corrected to this context; --no-recount keeps the old ones"
             )
-        elif outdated(target, aim.name):
-            streams.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
+        elif old is not None:
+            program = aim.what.removeprefix("a session of ")
+            streams.say(f"{program} will think {old:,} tokens are used and may compact at once")
     finish_reading(target, layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 

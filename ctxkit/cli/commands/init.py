@@ -43,7 +43,8 @@ def command(
     beside = Sidecar(path, Path(sidecar) if sidecar else None)
     if beside.config_path.exists() and not path.exists():
         raise CannotCreate(
-            f"{beside.config_path}: is there already: nothing was changed", "it was another log's: move its folder away"
+            f"{beside.config_path}: exists already: nothing was changed",
+            "it belongs to another log: move its folder away",
         )
     if not path.exists():
         beside.writable()

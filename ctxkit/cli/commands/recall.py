@@ -58,7 +58,7 @@ def command(
         _apply(given, searching, selecting, writing, looking, reading, yes=yes)
         return None
     if writing.dry_run or writing.op_id is not None or yes:
-        raise Usage("--dry-run, --op-id and --yes belong to --apply", "without it nothing is written")
+        raise Usage("--dry-run, --op-id and --yes belong to --apply", "without --apply nothing is written")
     if searching.text is None and selecting.about is not None and len(given) < 2:
         from ctxkit.core.derive.topic import traces
 
@@ -92,9 +92,9 @@ def _apply(
 ) -> None:
     """Bring messages back."""
     if searching.count or searching.files_with_matches or searching.limit:
-        raise Usage("--apply brings back all that is found: it goes with no --count, -l or --limit", "leave it out")
+        raise Usage("--apply brings back all hits: it cannot be combined with --count, -l or --limit", "leave it out")
     if looking.at is not None:
-        raise Usage("--apply brings back into the log as it is now: it goes with no --at", "leave --at out")
+        raise Usage("--apply works on the log as it is now: it cannot be combined with --at", "leave --at out")
     place, *rest = given or ["-"]
     place = _path(place, writes=True)
     numbers = [word for word in rest if NUMBERS.fullmatch(word)]

@@ -65,9 +65,9 @@ def _point(word: str | None, *, yes: bool) -> To | None:
     if word is None:
         return None
     if yes:
-        raise Usage("--yes and --to exclude each other: nothing was changed", "leave one of them out")
+        raise Usage("--yes and --to cannot be combined: nothing was changed", "use only one of them")
     if word not in POINTS:
-        raise Usage(f"--to {word!r} is no point to go back to: nothing was changed", f"one of {', '.join(POINTS)}")
+        raise Usage(f"--to {word!r} is not a point to go back to: nothing was changed", f"one of {', '.join(POINTS)}")
     return POINTS[word]
 
 
@@ -133,6 +133,8 @@ def _hint(found: Recovery) -> str:
     if best is not None and best.count:
         return f"ctxkit recover LOG --yes goes back to message {best.message}"
     if found.drafts or found.state != "interrupted":
-        return "the context is whole as it is"
+        return "the context is whole"
     further = [f"--to {point.to}" for point in found.points if point.count]
-    return "nothing has to leave: go on from here" + (f", or further back with {further[0]}" if further else "")
+    return "nothing needs to leave: you can go on from here" + (
+        f", or further back with {further[0]}" if further else ""
+    )

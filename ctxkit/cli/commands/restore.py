@@ -67,8 +67,8 @@ def _consent(log: Log, kept: Snapshot, *, yes: bool) -> None:
     if not asks:
         return
     if not streams.on_terminal():
-        raise Usage("nobody can be asked whether to bring it in all the same: nothing was changed", "say --yes")
-    if not streams.ask("Bring it in all the same?"):
+        raise Usage("this needs a confirmation, and there is no terminal to ask on: nothing was changed", "use --yes")
+    if not streams.ask("Bring it in anyway?"):
         raise NothingChanges("not confirmed: nothing was changed")
 
 

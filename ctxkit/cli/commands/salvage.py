@@ -44,7 +44,7 @@ def command(
     target = opened(log, reading, command="salvage", report=False)
     if output == "-" and streams.same_as_stdout(target.opening.path):
         text = f"standard output is {target.opening.name} itself: nothing was written"
-        raise CannotCreate(text, "another file: the log stays as it is")
+        raise CannotCreate(text, "another file: the log is never changed")
     made = target.salvage()
     with streams.progress(f"salvaging {target.opening.name}"):
         if output == "-":
@@ -79,9 +79,9 @@ def _summary(log: Log, output: str, made: Salvaged) -> str:
         odd = len({one.line for one in soundness(log)} | {one.line for one in log.transcript.damage})
         if odd:
             lines = f"{layout.count(odd, 'line')} {'have' if odd > 1 else 'has'} findings"
-            return f"{what}: every record is sound JSON, it is an equal copy; {lines} that ctxkit check names"
-        return f"{what}: nothing is damaged, it is an equal copy"
-    return f"{what}; {layout.count(made.left, 'byte')} not taken"
+            return f"{what}: every record is sound JSON; the copy is equal; {lines} that ctxkit check lists"
+        return f"{what}: nothing is damaged; the copy is equal"
+    return f"{what}; {layout.count(made.left, 'byte')} left out"
 
 
 def _sidecar(log: Log, output: str) -> None:
@@ -90,4 +90,4 @@ def _sidecar(log: Log, output: str) -> None:
     if sidecar is None or log.native or sidecar.ops_size() is None:
         return
     to = "NEW" if output == "-" else output
-    streams.say(f"its ops stay in {sidecar.ops_path}: a copy of that folder as {to}.ctxkit has them too")
+    streams.say(f"its ops stay in {sidecar.ops_path}: copy that folder to {to}.ctxkit to have them too")

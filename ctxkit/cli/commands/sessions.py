@@ -77,7 +77,7 @@ def command(
     if format is not None:
         registry.known(format)
     if null and json:
-        raise Usage("-0 prints paths alone, and --json objects", "leave one of them out")
+        raise Usage("-0 prints paths alone, and --json objects", "use only one of them")
     for place in places or ():
         if not place:
             raise Usage("the name of a folder is empty", "is a shell variable unset?")

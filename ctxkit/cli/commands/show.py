@@ -95,7 +95,7 @@ def command(
     shown = opened_log.listed()
     if not wanted.empty:
         if assembling.status is not None:
-            raise Usage("--status stands around the whole context, and only some of it was asked for", "leave one out")
+            raise Usage("--status needs the whole context, but only some messages were chosen", "leave one out")
         shown = _among(shown, set(opened_log.select(wanted, shown)))
     elif assembly[0]:
         around = opened_log.assembled(assembly[1])
@@ -118,7 +118,7 @@ def command(
             streams.say(note)
     if numbers and not shown:
         fitted = opened_log.fitted is not None and opened_log.fitted.said
-        why = "--max-tokens off shows what was left out to fit" if fitted else "ctxkit why LOG N says what keeps it out"
+        why = "--max-tokens off shows everything" if fitted else "ctxkit why LOG N explains it"
         streams.say(f"none of these is in the context: {why}")
 
 

@@ -59,7 +59,7 @@ def command(
     else:
         streams.out(taken.id)
     if words is not None and head.summary == FAILED:
-        streams.warn("the summary that was given is empty, and says so: the snapshot was taken all the same")
+        streams.warn("the given summary is empty, and the snapshot says so; it was taken")
     finish_reading(target, _said(taken))
 
 
@@ -68,7 +68,7 @@ def _said(taken: TakenSnapshot) -> str:
     size = layout.count(head.message_count, "message")
     if head.tokens is not None:
         size += f", {head.tokens.count:,} tokens ({head.tokens.counter})"
-    return f"Snapshot taken: {size}." if taken.new else "The same snapshot is there already: nothing was written."
+    return f"Snapshot taken: {size}." if taken.new else "The same snapshot exists already: nothing was written."
 
 
 def _words(log: Log, file: str) -> str:

@@ -108,9 +108,9 @@ def _remove(
     json: bool,
 ) -> None:  # fmt: skip
     if rm and pruned:
-        raise Usage("--rm and --prune exclude each other: nothing was removed", "one after the other")
+        raise Usage("--rm and --prune cannot be combined: nothing was removed", "use one after the other")
     if rm != bool(ids):
-        text = "--rm removes what is named" if rm else "--prune goes by age and number, and takes no names"
+        text = "use --rm for names" if rm else "--prune goes by age and number; it takes no names"
         raise Usage(f"{text}: nothing was removed", "ctxkit snapshots LOG --rm ID...")
     if rm:
         try:

@@ -80,11 +80,13 @@ def command(
     bounds = _bounds(fail_at, fail_over)
     tables = by is not None or largest is not None or files
     if no_tokens and (bounds != (None, None) or tables or plot or svg):
-        raise Usage("--no-tokens counts nothing that could be shown or compared", "leave it out")
+        raise Usage("--no-tokens counts nothing, so there is nothing to show or compare", "leave it out")
     if only_context and not files:
-        raise Usage("--only-context is for --files: what else is shown is of the context anyway", "add --files")
+        raise Usage("--only-context is for --files; everything else shows only the context anyway", "add --files")
     if (plot or svg) and (tables or short):
-        raise Usage("--plot and --svg are prints of their own", "leave --short, --by, --largest and --files out")
+        raise Usage(
+            "--plot and --svg cannot be combined with other output", "leave --short, --by, --largest and --files out"
+        )
     target, claude = _target(log, reading, looking, thread, short=short)
     target.lens_agent, target.lens_thread = agent, thread
     send(target, request_options)
@@ -188,7 +190,7 @@ def _bounds(fail_at: str | None, fail_over: str | None) -> tuple[float | None, i
     if fail_at is not None:
         found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?) ?%?", fail_at, re.ASCII)
         if found is None:
-            raise Usage(f"--fail-at {fail_at!r} is no percentage", "85%, or 85")
+            raise Usage(f"--fail-at {fail_at!r} is not a percentage", "85%, or 85")
         percent = float(found[1])
     return percent, tokens_of("--fail-over", fail_over)
 
@@ -197,7 +199,7 @@ def _assert(tokens: Budget, percent: float | None, over: int | None) -> None:
     """Raises OverBudget where more is used than was asserted, BadConfig where no limit is known."""
     if percent is not None:
         if tokens.percent is None:
-            text = "no limit is known: neither the config nor the log's model names one, so --fail-at cannot be told"
+            text = "no limit is known: neither the config nor the log's model names one, so --fail-at cannot be checked"
             raise BadConfig(text, "--limit N, or --fail-over N")
         if tokens.percent >= percent:
             raise OverBudget(f"{tokens.percent:g} % of {tokens.limit.value:,} tokens are used, {percent:g} % or more")

@@ -76,11 +76,13 @@ def _schema(provider: str | None, more: str | None) -> None:
 
 def _cleanup(log: str | None, op: str | None, more: str | None, reading: Reading, writing: Writing) -> None:
     if more is not None:
-        raise Usage("--for and --model are not for a cleanup: nothing was changed", HINT)
+        raise Usage("--for and --model do not apply to a cleanup: nothing was changed", HINT)
     if log is None:
         raise Usage("a cleanup takes a log", HINT)
     if writing.op_id is not None:
-        raise Usage("--op-id: the id of a cleanup follows from what it cleans up: nothing was changed", "leave it out")
+        raise Usage(
+            "--op-id: the id of a cleanup is computed from what it cleans up: nothing was changed", "leave it out"
+        )
     target = opened(log, reading, command="tool")
     target.args, target.dry_run = streams.Streams.words, writing.dry_run
     piped = target.opening.path is None

@@ -45,7 +45,7 @@ def command(
         _show(log, agent, looking, reading)
         return
     if looking.at is not None:
-        raise Usage("--at looks at a past state; a window is set in the present one: nothing was changed", HINT)
+        raise Usage("--at shows a past state; a window can only be set in the present state: nothing was changed", HINT)
     write(log, reading, writing, "window", lambda target: _act(target, asked, agent))
 
 

@@ -65,7 +65,9 @@ def usage(error: Any) -> int:
     near = _near(error)
     guessed = getattr(error, "possibilities", None)  # the parser's own words name them, alike or not
     text = " ".join(str(error.message if guessed else error.format_message()).split())
-    text = _NO_NUMBER.sub("is no whole number", _TOO_SMALL.sub(r"\1: it is at least \2", text[:1].lower() + text[1:]))
+    text = _NO_NUMBER.sub(
+        "is not a whole number", _TOO_SMALL.sub(r"\1: it is at least \2", text[:1].lower() + text[1:])
+    )
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
     meant = _usage_hint(error, text) or (f"{near[0]}? " if near else "")
     _told(text.rstrip("."), f"{meant}{path} --help")
@@ -84,21 +86,21 @@ def _near(error: Any) -> list[str]:
 def _usage_hint(error: Any, text: str) -> str:
     """What is likely meant, before the pointer to the help page."""
     if getattr(error, "option_name", "") == "--no-pager":
-        return "it goes before the command: ctxkit --no-pager COMMAND; "
+        return "write it before the command: ctxkit --no-pager COMMAND; "
     if str(getattr(error, "option_name", ""))[1:2].isdigit():
-        return "a word that begins with - goes behind --; "
+        return "put a word that begins with - after --; "
     other = _OTHER_COMMANDS.get(getattr(error, "option_name", ""), "")
     if other and any(other in option.opts for option in error.ctx.command.params):
         return f"{other}? "
     if "unexpected extra argument" in text:
-        return "words with blanks between them stand in quotes; "
+        return "put words with blanks in quotes; "
     return ""
 
 
 def system(error: OSError) -> int:
     """Render an I/O failure of standard output (the log's own are CtxkitErrors)."""
     _silence()
-    hint = f"the log has it all the same: {streams.Streams.done}" if streams.Streams.done else ""
+    hint = f"but the log was changed: {streams.Streams.done}" if streams.Streams.done else ""
     _told(f"cannot write output: {(error.strerror or str(error)).lower()}", hint)
     return int(ExitCode.IO)
 
@@ -106,7 +108,8 @@ def system(error: OSError) -> int:
 def no_output() -> int:
     """Standard output was closed from the start."""
     _told(
-        "cannot write output: standard output is closed: nothing was done", ">/dev/null, where the output is not wanted"
+        "cannot write output: standard output is closed: nothing was done",
+        "use >/dev/null if you do not want the output",
     )
     return int(ExitCode.IO)
 

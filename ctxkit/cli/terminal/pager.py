@@ -122,7 +122,7 @@ class Pager:
             signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]  # what signal() gave
             self.running = False
         if status in NOT_STARTED:
-            self._note(f"the pager {self._words!r} ended with {status}: CTXKIT_PAGER names another, --no-pager none")
+            self._note(f"the pager {self._words!r} ended with {status}; set CTXKIT_PAGER to another, or use --no-pager")
 
     def _start(self, *options: str) -> None:
         import shlex

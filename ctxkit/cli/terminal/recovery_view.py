@@ -38,7 +38,7 @@ def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
         which = f"message {one.first}" if one.first == one.last else f"messages {one.first} to {one.last}"
         yield _at(name, which, "no-end", f"the last exchange has no end: {WHYS[one.why]}")
     for draft in found.drafts[-NAMED:]:
-        yield [Styled("draft", "cyan"), f": {draft.path}: take it up: {draft.apply}"]
+        yield [Styled("draft", "cyan"), f": {draft.path}: continue with: {draft.apply}"]
     if not points:
         return
     if found.checkpoint is not None and not found.sound:
@@ -61,7 +61,7 @@ def _some(found: list[Line]) -> Iterator[Line]:
 def told(point: RecoveryPoint) -> str:
     """`message 47 ends the last whole step: 48-50 would leave (3 messages)`."""
     then = f"{short(point.leaves)} would leave ({layout.count(point.count, 'message')})"
-    return f"message {point.message} ends {ENDS[point.to]}: {then if point.count else 'nothing has to leave'}"
+    return f"message {point.message} ends {ENDS[point.to]}: {then if point.count else 'nothing needs to leave'}"
 
 
 def short(names: str) -> str:

@@ -48,7 +48,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
 def _unsent(found: SkippedThinking) -> str:
     """Thinking that its program goes on without, and why."""
     are = "block is not sent: it is" if found.blocks == 1 else "blocks are not sent: they are"
-    return f"{found.blocks:,} {are} bound to what stood before, and {found.why}"
+    return f"{found.blocks:,} {are} bound to what came before, and {found.why}"
 
 
 def short(found: Status, width: int) -> str:
@@ -145,8 +145,8 @@ def _trust(tokens: Budget) -> Iterator[list[Span]]:
     if found is None or not found.tokens:
         return
     if not found.is_counted:
-        own = "by the model's own encoding; no reply here says what its provider counted"
-        yield [own if found.trust == "encoding" else "a guess: no reply here says what its provider counted"]
+        own = "by the model's own encoding; no reply in this log has the provider's count"
+        yield [own if found.trust == "encoding" else "a guess: no reply in this log has the provider's count"]
         return
     parts = ["exact: counted by the provider"]
     if found.known is None:

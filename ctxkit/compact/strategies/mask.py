@@ -14,7 +14,7 @@ class Mask(Strategy):
     shortens = False
     nothing = (
         "no result that could be masked is longer than the line in its place: nothing was changed",
-        "--strategy extract tells what was said, too",
+        "--strategy extract also summarizes text",
     )
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
@@ -23,7 +23,7 @@ class Mask(Strategy):
 
     def note(self, plan: CompactionPlan, made: CompactionOutcome, told: str) -> str:
         """What the results say then."""
-        return f"mask: in {told} results say how long they were; {made.counter}"
+        return f"mask: {told}, their results replaced by their lengths; {made.counter}"
 
     def floor(self, plan: CompactionPlan, made: CompactionOutcome, least: str) -> str:
         """Nothing else could be masked."""

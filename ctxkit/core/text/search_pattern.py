@@ -49,7 +49,7 @@ class Needle:
 
     def __init__(self, text: str, *others: str, regex: bool = False, ignore_case: bool = False) -> None:
         if not text:
-            raise Usage("the text to search is empty", "is a shell variable unset?")
+            raise Usage("the text to search is empty", "is a shell variable empty?")
         self.text = text
         self._others = [Needle(other, regex=regex, ignore_case=ignore_case) for other in others]
         self.regex = regex

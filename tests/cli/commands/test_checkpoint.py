@@ -36,7 +36,7 @@ def test_the_id_alone(tmp_path: Path) -> None:
     assert ran.err == "Checkpoint created.\n" and beside(path) == [beside(path)[0]]
     assert ran.text.strip()[:8] in beside(path)[0] and path.read_bytes() == SMALL
     again = good("checkpoint", path, "-m", "green")
-    assert (again.out, again.err) == (ran.out, "The same checkpoint is there already: nothing was written.\n")
+    assert (again.out, again.err) == (ran.out, "The same checkpoint exists already: nothing was written.\n")
     told = good("checkpoint", path, "-m", "green", "--json", "-q")
     assert told.err == "" and told.values[0]["session_id"] == ran.text.strip() and told.values[0]["new"] is False
     [listed] = good("snapshots", path, "--json").values
@@ -129,7 +129,7 @@ def test_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for words in ((), ("-m", "x")):
         ran = ctxkit("checkpoint", path, *words)
         assert (ran.code, ran.out) == (73, b"")
-        assert "is there already, and no folder: nothing was changed\nhint: " in ran.err
+        assert "exists already, and is not a folder: nothing was changed\nhint: " in ran.err
 
 
 def test_a_link_that_leads_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_auto(tmp_path: Path) -> None:
     path.write_bytes((GUIDE / "session.jsonl").read_bytes())
     good("checkpoint", path, "--auto")
     ran = good("checkpoint", path, "--auto")
-    assert (ran.out, ran.err) == (b"", "No checkpoint: nothing to keep since the last one.\n")
+    assert (ran.out, ran.err) == (b"", "No checkpoint: nothing new since the last one.\n")
     assert good("checkpoint", path, "--auto", "--json", "-q").values == [{"new": False, "said": ran.err.strip()}]
     [listed] = good("snapshots", path, "--json").values
     assert listed["tags"] == ["error_resolution"] and listed["description"] == "pytest -q succeeds again"
@@ -193,7 +193,7 @@ def test_a_log_that_is_gone(tmp_path: Path) -> None:
     other.write_bytes(SMALL)
     path.unlink()
     ran = ctxkit("check", path)
-    assert ran.code == 66 and f"hint: its sidecar is still there: ctxkit snapshots {path}" in ran.err
+    assert ran.code == 66 and f"hint: its sidecar still exists: ctxkit snapshots {path}" in ran.err
     assert "1 checkpoint" in good("snapshots", path).err
     assert "chat.jsonl.ctxkit: orphan-sidecar: a sidecar whose log is gone" in good("check", other).text
     assert "a sidecar whose log is gone" in good("sessions", tmp_path).err and len(beside(path)) == 1

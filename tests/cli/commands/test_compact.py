@@ -62,7 +62,7 @@ def bare(op: dict[str, Any]) -> dict[str, Any]:
 def test_words(log: Path) -> None:
     """What it came to, by which counter and strategy, what it costs; undo brings all back."""
     ran = good("compact", log, "--target", "30%")
-    assert ran.out == b"" and ran.err.splitlines()[0].startswith("extract: 30 messages (3-32) told in ")
+    assert ran.out == b"" and ran.err.splitlines()[0].startswith("extract: 30 messages (3-32) summarized in ")
     assert "prompt cache: valid before message 3; " in ran.err
     op = ops(log)[-1]
     before, after = op["before"]["tokens"], op["after"]["tokens"]
@@ -90,7 +90,7 @@ def test_show_prints_one_line(log: Path) -> None:
     assert "Messages:" not in short and "Messages:" in whole
     assert "summary of 3-32" in good("show", log, "--oneline").text
     number = re.search(r"#(\d+)", whole)
-    assert number is not None and "told by the summary 1.1" in good("why", log, number[1]).text
+    assert number is not None and "summarized in 1.1" in good("why", log, number[1]).text
     assert "compacted" in good("recall", log, "result 7 result 7").text
     assert "3-32, extract" in good("log", log).text
 

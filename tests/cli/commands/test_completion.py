@@ -112,7 +112,7 @@ def test_zsh_describes(folder: Path) -> None:
     """zsh lists commands with their line, options with their help."""
     shell = Shell("zsh", folder)
     assert "take messages out of the context" in shell.listed("ctxkit ")
-    assert "After the newest mark so labelled" in shell.listed("ctxkit show --")
+    assert "Messages after the newest mark with this label" in shell.listed("ctxkit show --")
     shell.close()
 
 
@@ -120,7 +120,7 @@ def test_zsh_describes(folder: Path) -> None:
 def test_fish(folder: Path) -> None:
     """fish completes a command, an option and a mark, with descriptions."""
     assert fish("ctxkit rew", folder) == [("rewind", "drop the messages that came after a mark")]
-    assert fish("ctxkit show --after", folder) == [("--after-mark", "After the newest mark so labelled.")]
+    assert fish("ctxkit show --after", folder) == [("--after-mark", "Messages after the newest mark with this label.")]
     assert fish("ctxkit rewind chat.jsonl bef", folder) == [("before-refactor", "mark after message 11")]
     assert ("--to=anthropic", "") in fish("ctxkit export chat.jsonl --to=", folder)
     assert [word for word, _ in fish("ctxkit show oth", folder)] == ["other file.jsonl"]

@@ -145,7 +145,7 @@ def test_user(log: Path) -> None:
         ("config chat.jsonl edit", 2, "config cannot 'edit'"),
         ("config chat.jsonl get", 2, "`config get` takes KEY: nothing was changed"),
         ("config chat.jsonl set now", 2, "`config set` takes KEY and VALUE"),
-        ("config chat.jsonl set window.default 2h 30m", 2, "words with blanks between them stand in quotes"),
+        ("config chat.jsonl set window.default 2h 30m", 2, "put words with blanks in quotes"),
         ("config chat.jsonl show now", 2, "`config show` takes no further word"),
         ("config --user set now wall x", 2, "`config set` takes KEY and VALUE"),
         ("config chat.jsonl get windw.default", 78, "hint: the nearest key is window.default"),
@@ -349,4 +349,4 @@ def test_every_document_that_is_missing_is_named(tmp_path: Path) -> None:
     ran = ctxkit("config", path, "set", "assembly.docs", "gone.md,here.md,lost.md")
     assert ran.code == 78
     assert "assembly.docs: gone.md: no such file; lost.md: no such file: nothing was changed" in ran.err
-    assert ran.err.endswith("hint: paths are relative to the log's folder\n")
+    assert ran.err.endswith("hint: write paths relative to the log's folder\n")

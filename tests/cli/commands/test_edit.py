@@ -131,7 +131,7 @@ def test_grown_meanwhile(tmp_path: Path) -> None:
     text = printed(path).replace("%% 2 ", "#%% 2 ")
     path.write_bytes(SMALL + lines(message("user", "late", 30)))
     ran = applied(path, text)
-    assert "1 message (12) came meanwhile: kept behind the edit" in ran.err and shown(path) == [1, *range(3, 13)]
+    assert "1 message (12) came meanwhile: kept after the edit" in ran.err and shown(path) == [1, *range(3, 13)]
 
 
 def test_other_ops_meanwhile(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_never_over_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     Path(f"own/{identity}.jsonl").hardlink_to("s.jsonl")
     before = {path: path.lstat() for path in sorted(folder.rglob("*"))}
     ran = ctxkit("export", source, "--to", "claude-code", "--keep-id", "-o", output)
-    assert ran.code == 73 and "is there already: nothing was written" in ran.err and ran.out == b""
+    assert ran.code == 73 and "exists already: nothing was written" in ran.err and ran.out == b""
     after = {path: path.lstat() for path in sorted(folder.rglob("*"))}
     assert before.keys() == after.keys() and Path("s.jsonl").read_bytes() == raw
     assert [one.st_mtime_ns for one in before.values()] == [one.st_mtime_ns for one in after.values()]
@@ -192,7 +192,7 @@ def test_counts_of_another_context(tmp_path: Path, counted: bool) -> None:
             row["message"]["usage"] = {"input_tokens": 100 + 45 * n, "output_tokens": 40}
     path = tmp_path / "session.jsonl"
     path.write_bytes(lines(*rows))
-    said = "keep what their provider counted"
+    said = "may compact at once"
     assert said not in good("export", path, "--to", "claude-code").err
     assert said not in good("export", path, "--to", "codex", "--max-tokens", "600").err
     cut = good("export", path, "--to", "claude-code", "--max-tokens", "600", "--no-recount").err
@@ -213,7 +213,7 @@ def test_pictures_that_the_provider_refuses(tmp_path: Path) -> None:
         "with more than 20 images (messages 1, 3, 5, 7, 9, …)"
     )
     ran = good("export", path, "--to", "anthropic")
-    assert f"{refused}; --fit-images leaves out what is too much\n" in ran.err and ran.out.count(b'"image"') == 22
+    assert f"{refused}; use --fit-images to leave them out\n" in ran.err and ran.out.count(b'"image"') == 22
     ran = ctxkit("check", path)
     assert ran.code == 1 and b"log.jsonl: message 1: refused-images: anthropic would refuse" in ran.out
     for args, stdin in ((("-",), path.read_bytes()), ((path,), b"")):

@@ -34,7 +34,7 @@ def test_protected(tmp_path: Path) -> None:
     path = small(tmp_path)
     good("protect", path, "5")
     ran = good("forget", path, "5-6")
-    assert "skipped, protected: 5 (--include-protected takes them)" in ran.err
+    assert "skipped, protected: 5 (use --include-protected to include them)" in ran.err
     assert 5 in shown(path) and 6 not in shown(path)
     good("forget", path, "5", "--include-protected")
     assert 5 not in shown(path)
@@ -69,7 +69,11 @@ def test_parts(tmp_path: Path) -> None:
     """--images of all is shown first and needs --yes in a script, of numbers it is not; the messages stay."""
     path = pictures.chat(tmp_path / "log.jsonl", [pictures.block(pictures.png(9, 9))] * 3)
     ran = ctxkit("forget", path, "--images")
-    assert ran.code == 2 and "Parts of these leave the context:\n" in ran.err and "3 parts of 3 messages, " in ran.err
+    assert (
+        ran.code == 2
+        and "Parts of these messages leave the context:\n" in ran.err
+        and "3 parts of 3 messages, " in ran.err
+    )
     ran = good("forget", path, "1-2", "--images")
     assert ran.err.startswith("Left out 1 image of 1 (1 message stays).\n")
     assert "1 part left out" in good("show", path, "1").text and "parts of 1 " in good("log", path).text

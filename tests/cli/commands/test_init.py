@@ -40,7 +40,7 @@ def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
     text = config.read_bytes()
     for _ in range(2):
         ran = ctxkit("init", path)
-        assert ran.code == 73 and "is there already: nothing was changed" in ran.err
+        assert ran.code == 73 and "exists already: nothing was changed" in ran.err
         assert config.read_bytes() == text
         path.unlink(missing_ok=True)
     assert not path.exists()

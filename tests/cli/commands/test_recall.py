@@ -203,7 +203,7 @@ def test_apply_by_number(log: Path) -> None:
 def test_apply_by_text(log: Path) -> None:
     """Previewed; a script says --yes; what is in the context already is left alone."""
     ran = ctxkit("recall", log, "question", "--apply")
-    assert ran.code == 2 and "say --yes" in ran.err and len(ops(log)) == 1
+    assert ran.code == 2 and "use --yes" in ran.err and len(ops(log)) == 1
     ran = good("recall", log, "question", "--apply", "--yes")
     assert "Coming back into the context:\n        6     1  second question\n" in ran.err
     assert ops(log)[-1]["ids"] == "6" and 6 in shown(log)
@@ -228,7 +228,7 @@ def test_apply_across_a_boundary(log: Path) -> None:
     good("clear", log)
     ran = ctxkit("recall", log, "6", "--apply")
     assert ran.code == 1 and "behind op 2 (clear)" in ran.err
-    assert ran.err.endswith("hint: ctxkit undo LOG 2 takes the boundary back\n")
+    assert ran.err.endswith("hint: undo that first: ctxkit undo LOG 2\n")
 
 
 def test_apply_and_the_window(log: Path) -> None:

@@ -55,9 +55,9 @@ def test_yes(path: Path) -> None:
     assert ran.err == "Back at the end of the last whole step, message 14: 1 message left the context.\n"
     assert shown(path) == list(range(1, 15)) and path.read_bytes().startswith(before)
     after = path.read_bytes()
-    assert "nothing has to leave" in good("recover", path, "--yes").err and path.read_bytes() == after
+    assert "nothing needs to leave" in good("recover", path, "--yes").err and path.read_bytes() == after
     hint = ctxkit("recover", path).err.splitlines()[-1]
-    assert hint == "hint: nothing has to leave: go on from here, or further back with --to exchange"
+    assert hint == "hint: nothing needs to leave: you can go on from here, or further back with --to exchange"
     good("undo", path)
     assert shown(path) == list(range(1, 16))
 
@@ -72,7 +72,7 @@ def test_to(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(("--to", "nowhere"), "'nowhere' is no point"), (("--to", "step", "--yes"), "exclude each other")],
+    [(("--to", "nowhere"), "'nowhere' is no point"), (("--to", "step", "--yes"), "cannot be combined")],
 )
 def test_refused(path: Path, words: tuple[str, ...], said: str) -> None:
     """Exit 2, and nothing is changed."""
@@ -145,7 +145,7 @@ def test_damage(tmp_path: Path) -> None:
     path.write_bytes(SMALL[:200] + SMALL[230:])
     ran = ctxkit("recover", path)
     assert ran.code == 1 and f"salvage: ctxkit salvage {path} -o NEW" in ran.text and " are lost: " in ran.text
-    assert "came to its end: nothing has to leave" in good("recover", path, "--yes").err
+    assert "came to its end: nothing needs to leave" in good("recover", path, "--yes").err
 
 
 def test_a_draft(tmp_path: Path) -> None:

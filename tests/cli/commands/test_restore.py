@@ -89,7 +89,7 @@ def test_into_another_log(tmp_path: Path) -> None:
     other = tmp_path / "s.jsonl"
     other.write_bytes(FOREIGN)
     ran = ctxkit("restore", other, file)
-    assert ran.code == 2 and "is of another log (chat.jsonl)" in ran.err and "say --yes" in ran.err
+    assert ran.code == 2 and "is of another log (chat.jsonl)" in ran.err and "use --yes" in ran.err
     assert not (tmp_path / "s.jsonl.ctxkit").exists()
     assert "Dry run" in good("restore", other, file, "--dry-run").err
     good("restore", other, file, "--yes")

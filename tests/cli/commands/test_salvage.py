@@ -61,7 +61,7 @@ def test_never_over_a_file(tmp_path: Path) -> None:
     os.link(path, tmp_path / "again")
     for name in ("chat.jsonl", "other", "link", "again", "."):
         ran = ctxkit("salvage", path, "-o", tmp_path / name)
-        assert (ran.code, ran.out) == (73, b"") and "is there already: nothing was written" in ran.err
+        assert (ran.code, ran.out) == (73, b"") and "exists already: nothing was written" in ran.err
     assert path.read_bytes() == TORN and other.read_bytes() == b"mine"
     assert not os.path.lexists(tmp_path / "nowhere")
     ran = shell("ctxkit salvage chat.jsonl -o - >>chat.jsonl", tmp_path)
@@ -82,9 +82,7 @@ def test_a_sound_log(tmp_path: Path) -> None:
     new = tmp_path / "new.jsonl"
     ran = good("salvage", log(tmp_path, SMALL), "-o", new)
     assert new.read_bytes() == SMALL
-    assert (
-        ran.err == f"wrote {new}: {len(ROWS)} records, {len(SMALL):,} bytes: nothing is damaged, it is an equal copy\n"
-    )
+    assert ran.err == f"wrote {new}: {len(ROWS)} records, {len(SMALL):,} bytes: nothing is damaged; the copy is equal\n"
     assert good("salvage", log(tmp_path, SMALL), "-o", tmp_path / "2", "--json").values[-1]["equal"] is True
 
 
@@ -95,7 +93,7 @@ def test_ops_of_a_sidecar(tmp_path: Path) -> None:
     good("forget", path, "2")
     ran = good("salvage", path, "-o", new)
     ops = tmp_path / "s.jsonl.ctxkit" / "ops.jsonl"
-    assert ran.err.splitlines()[-1] == f"its ops stay in {ops}: a copy of that folder as {new}.ctxkit has them too"
+    assert ran.err.splitlines()[-1] == f"its ops stay in {ops}: copy that folder to {new}.ctxkit to have them too"
     assert new.read_bytes() == FOREIGN and len(rows) > 2
     os.rename(tmp_path / "s.jsonl.ctxkit", tmp_path / "new.jsonl.ctxkit")
     assert good("show", new).out != good("show", path).out
@@ -124,4 +122,4 @@ def test_sound_json_that_cannot_be_read(tmp_path: Path) -> None:
     assert "unreadable" in ctxkit("check", path).text
     said = good("salvage", path, "-o", tmp_path / "new.jsonl").err
     assert "nothing is damaged" not in said
-    assert "every record is sound JSON, it is an equal copy; 2 lines have findings that ctxkit check names" in said
+    assert "every record is sound JSON; the copy is equal; 2 lines have findings that ctxkit check lists" in said

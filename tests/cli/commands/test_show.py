@@ -110,7 +110,7 @@ def test_numbers_that_are_out(tmp_path: Path) -> None:
     good("forget", path, "6")
     ran = good("show", path, "6")
     assert (ran.out, ran.err.splitlines()[-1]) == (
-        b"", "none of these is in the context: ctxkit why LOG N says what keeps it out",
+        b"", "none of these is in the context: ctxkit why LOG N explains it",
     )  # fmt: skip
     assert "ctxkit why" not in good("show", path, "2", "6").err
 
@@ -146,7 +146,7 @@ def test_a_budget_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {one["reasons"][0]["back"] for one in out} == {"ctxkit show LOG --max-tokens off"}
     assert "budget    74 tokens (CTXKIT_BUDGET_ENFORCE)" in good("show", "-", "--explain", stdin=SMALL).text
     number = str(out[0]["n"])
-    assert "--max-tokens off shows what was left out" in good("show", "-", number, stdin=SMALL).err
+    assert "--max-tokens off shows everything" in good("show", "-", number, stdin=SMALL).err
     assert "budget    none" in good("show", "-", "--explain", "--max-tokens", "off", stdin=SMALL).text
 
 

@@ -38,7 +38,7 @@ def test_again(tmp_path: Path) -> None:
     path = small(tmp_path)
     first = good("snapshot", path, "-m", "before")
     again = good("snapshot", path, "-m", "before")
-    assert again.out == first.out and again.err == "The same snapshot is there already: nothing was written.\n"
+    assert again.out == first.out and again.err == "The same snapshot exists already: nothing was written.\n"
     assert len(files(tmp_path)) == 1
 
 

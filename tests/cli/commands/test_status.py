@@ -127,7 +127,7 @@ def test_trouble_is_told(tmp_path: Path) -> None:
     [value] = good("status", path, "--json").values
     told, refused = value["warnings"]
     assert told.startswith("op 1 (forget) does not fit") and told.endswith(": applied all the same")
-    assert refused.startswith("other commands refuse the log: ") and "undo LOG f --force-replay" in refused
+    assert refused.startswith("other commands refuse this log: ") and "undo LOG f --force-replay" in refused
     assert value["out"] == {"forget": 1} and len(value["parameters"]["forced"]) == 1
     path = small(tmp_path)
     (tmp_path / "gone.md").write_text("words")
@@ -174,7 +174,7 @@ def test_no_room_for_the_reply() -> None:
 
 def test_the_pager_option_goes_first() -> None:
     """Said where it is typed behind the command."""
-    assert "it goes before the command: ctxkit --no-pager" in ctxkit("show", "x", "--no-pager").err
+    assert "write it before the command: ctxkit --no-pager" in ctxkit("show", "x", "--no-pager").err
 
 
 @pytest.mark.parametrize("words", [["--by", "role"], ["--by", "tool"], ["--largest", "2"], ["--files"]])

@@ -16,10 +16,10 @@ def test_words(tmp_path: Path) -> None:
     """What it came to, by which counter, and what it costs; `why` has the reason; undo brings all back."""
     path = small(tmp_path)
     err = good("trim", path, "--max-tokens", "60").err
-    assert "prompt cache: valid before message 3; " in err and "tokens behind it are sent uncached once" in err
+    assert "prompt cache: valid before message 3; " in err and "tokens after it are sent uncached once" in err
     assert "Trimmed (143 → " in err and "estimate for unknown model" in err
     assert ops(path)[-1]["budget"] == 60 and 3 not in shown(path)
-    assert "too large for the room that is left" in good("why", path, "3").text
+    assert "too large for the remaining room" in good("why", path, "3").text
     good("undo", path)
     assert len(shown(path)) == 11
 
@@ -52,7 +52,7 @@ def test_percent_of_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     good("trim", path, "--max-tokens", "30%")
     assert ops(path)[-1]["budget"] == 60 >= ops(path)[-1]["after"]["tokens"]
     ran = ctxkit("trim", path, "--max-tokens", "130%")
-    assert ran.code == 2 and "'130%' is no number of tokens" in ran.err and "30% (of the limit)" in ran.err
+    assert ran.code == 2 and "'130%' is not a number of tokens" in ran.err and "30% (of the limit)" in ran.err
 
 
 def test_a_summary_that_is_dropped_is_named(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_a_summary_that_is_dropped_is_named(tmp_path: Path) -> None:
     [reason] = [text for name, text in ops(path)[-1]["reasons"].items() if not name.isdigit()]
     assert reason.startswith("a summary of 3-8, ")
     assert f"trimmed by op 2 ({ops(path)[-1]['ts']}): {reason}" in good("why", path, "1.1").text
-    assert "told by the summary 1.1, trimmed by op 2" in good("why", path, "4").text
+    assert "summarized in 1.1, trimmed by op 2" in good("why", path, "4").text
     good("recall", path, "1.1", "--apply")
-    assert "told by the summary 1.1\n" in good("why", path, "4").text
+    assert "summarized in 1.1\n" in good("why", path, "4").text
 
 
 def test_what_a_window_hides_counts(tmp_path: Path) -> None:

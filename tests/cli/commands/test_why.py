@@ -74,7 +74,7 @@ def test_protection(tmp_path: Path) -> None:
     good("protect", path, "5")
     text = good("why", path, "1", "2", "5").text
     assert "it is protected as part of the system preamble" in text
-    assert "it is the first message: compact and trim leave it" in text
+    assert "it is the first message: compact and trim keep it" in text
     assert "it is protected by a protect" in text
 
 

@@ -294,7 +294,7 @@ def test_zone_of_the_reader_does_not_matter(log: Path, monkeypatch: pytest.Monke
 
 
 def test_window_and_clear(log: Path) -> None:
-    """Both limits apply: inside the window, and after the last clear."""
+    """A message must be inside the window and after the last clear."""
     good("window", log, "4h")
     good("clear", log)
     assert shown(log) == []

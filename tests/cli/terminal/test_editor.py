@@ -108,7 +108,7 @@ def test_visual_goes_first(tmp_path: Path) -> None:
         ("vi 'open", 78, "cannot be started: no closing quotation"), ("/", 78, "cannot be started: permission denied"),
         ("false", 1, "the editor 'false' ended with 1"),
         ("sh -c 'kill -9 $$'", 1, "was ended by SIGKILL"), ("sh -c 'kill -TERM $$'", 1, "was ended by SIGTERM"),
-        ("truncate -s 0", 1, "no message is left in the draft: cancelled"), ("rm", 1, "cancelled"),
+        ("truncate -s 0", 1, "no message is left in the draft: the edit is cancelled"), ("rm", 1, "cancelled"),
         ("sed -i /^%%/d", 65, "text that belongs to no message"),
     ],
 )  # fmt: skip
@@ -168,7 +168,7 @@ def test_grown_and_changed_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "late").write_bytes(lines(message("user", "late", 30)))
     mine = script(tmp_path, f'cat "{tmp_path}/late" >>"{path}"; sed -i "s/^%% 2 /#%% 2 /" "$1"')
     ran = edited(path, f"'{mine}'")
-    assert "1 message (12) came meanwhile: kept behind the edit" in ran.err and shown(path) == [1, *range(3, 13)]
+    assert "1 message (12) came meanwhile: kept after the edit" in ran.err and shown(path) == [1, *range(3, 13)]
     mine = script(tmp_path, f'{shlex.join(PYTHON)} forget "{path}" 5; sed -i "s/^%% 3 /#%% 3 /" "$1"')
     ran = edited(path, f"'{mine}'")
     (draft,) = drafts(path)

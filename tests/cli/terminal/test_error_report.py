@@ -50,7 +50,7 @@ def test_full_disk_after_an_append(tmp_path: Path) -> None:
     """The op is in the log although its JSON could not be printed, and it says so."""
     path = small(tmp_path)
     ran = shell(f"ctxkit mark {path} --json >/dev/full", tmp_path)
-    assert ran.code == 74 and "hint: the log has it all the same: Checkpoint created." in ran.err
+    assert ran.code == 74 and "hint: but the log was changed: Checkpoint created." in ran.err
     assert path.read_bytes().count(b'"ctxkit"') == 1
     assert shell(f"ctxkit add {path} hi --json >/dev/full", tmp_path).err.endswith("same: 1 message added\n")
 

@@ -86,8 +86,8 @@ def test_brief(number: int | None, expected: str) -> None:
          "81,220 counted by the provider, -1,203 estimated · our estimates in this session were off by 9.4 % (median)"),
         (Measured(9, "x", overhead=4, trust="calibrated"), "calibrated: nothing was counted since the compaction"),
         (Measured(9, "x", trust="encoding"),
-         "by the model's own encoding; no reply here says what its provider counted"),
-        (Measured(9, "x"), "a guess: no reply here says what its provider counted"),
+         "by the model's own encoding; no reply in this log has the provider's count"),
+        (Measured(9, "x"), "a guess: no reply in this log has the provider's count"),
         (Measured(0, "x"), ""), (None, ""),
     ],
 )  # fmt: skip

@@ -63,7 +63,7 @@ def problems(raw: bytes, source: bytes = b"") -> list[str]:
     for row in found:
         parent = row.get("parentUuid")
         if parent is not None and parent not in uuids and parent not in missing:
-            wrong.append(f"{row.get('uuid')} hangs on {parent}, which is not there")
+            wrong.append(f"{row.get('uuid')} hangs on {parent}, which is missing")
     return wrong
 
 

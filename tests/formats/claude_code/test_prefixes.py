@@ -74,7 +74,7 @@ def test_another_system_prompt() -> None:
     data = renamed(session(shapes=("a", "a", "b", "b", "b")).bytes(), BOUND)
     body, said = exported(opened(data))
     assert body["system"] == [text("b")] and thoughts_of_body(body) == [] == broken_as_noted(body, data)
-    assert said == {"left out: the log does not note their request": 5}
+    assert said == {"left out: the log does not record their request": 5}
 
 
 def test_a_message_that_is_not_as_it_was_sent() -> None:
@@ -104,7 +104,7 @@ def test_nothing_is_noted() -> None:
     """Without noted requests there is nothing to put in: nothing is exported."""
     found = session()
     found.rows = [row for row in found.rows if row["type"] in ("user", "assistant", "attachment")]
-    with pytest.raises(Usage, match="does not note the system prompt and tools"):
+    with pytest.raises(Usage, match="does not record the system prompt and tools"):
         exported(opened(found.bytes()))
 
 

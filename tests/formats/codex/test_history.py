@@ -29,7 +29,7 @@ def test_a_compaction_goes_with_its_turn() -> None:
 
 
 def test_what_is_listed_again_is_there() -> None:
-    """A compaction may bring back what an earlier one took, and in another order."""
+    """A compaction may bring back what an earlier one took, and in a different order."""
     view = logs.read("user:a | user:b | compact user:x | start | user:c | compact user:b,user:a").view
     assert view is not None
     assert [(cut.out, cut.moved, cut.after) for cut in view.cuts] == [([], [], 0), ([3, 4], [1], 2)]

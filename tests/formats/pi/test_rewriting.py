@@ -50,7 +50,7 @@ def links(raw: bytes) -> dict[str, str | None]:
     ],
 )  # fmt: skip
 def test_an_entry_leaves(session: str, numbers: str, parents: dict[str, str | None], words: list[str]) -> None:
-    """What hung on it hangs on what it hung on."""
+    """What hung on its parent is what it hung on."""
     after = written(trimmed(opened(logs.raw(session)), numbers))
     assert links(after) == parents
     assert told(after) == words
