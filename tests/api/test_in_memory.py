@@ -78,7 +78,7 @@ for _ in range(3000):
         ([USER, 7], "messages[1] is not a dict: 7"),
         ([USER, {"content": "x"}], "messages[1] is not a message: {'content': 'x'}"),
         ([{"foo": 1}], "messages[0] is not a message: this is no format that ctxkit reads"),
-        ([USER, {"role": "user", "content": Odd()}], "messages[1] is no JSON: Object of type Odd"),
+        ([USER, {"role": "user", "content": Odd()}], "messages[1] is not JSON: Object of type Odd"),
         ([USER, {"role": "user", "content": DEEP}], "messages[1] is nested too deeply"),
         ([USER, {"ctxkit": "forget", "ids": "1"}], "messages[1] is an op of ctxkit"),
         ([{"role": "user", "parts": [{"text": "hi"}]}, {"role": "user"}], "messages[1] is not a message"),

@@ -178,7 +178,7 @@ def test_a_model_forgets_to_the_last_word(kind: type[Program], tmp_path: Path) -
     command = shlex.split(applied["cleanup"])
     assert command == ["ctxkit", "tool", "cleanup", str(talk.path), applied["filter_event_id"]]
     ran = ctxkit(*command[1:])
-    assert (ran.code, "goes on" in ran.err) == (1, True), ran.err  # the model has not answered yet
+    assert (ran.code, "is not finished" in ran.err) == (1, True), ran.err  # the model has not answered yet
     talk.says("assistant", "Done.")
     assert good(*command[1:]).err == "Cleaned up 52-53 (2 messages): the conversation about op 1 (forget).\n"
     assert shown(talk.path) == [*range(1, 41)]
@@ -330,7 +330,7 @@ def test_the_command(tmp_path: Path) -> None:
     talk = Program(tmp_path / "log.jsonl")
     _, applied = forgotten(talk)
     key = applied["filter_event_id"]
-    with pytest.raises(NothingChanges, match="goes on"):
+    with pytest.raises(NothingChanges, match="is not finished"):
         Log.open(talk.path).cleanup(key)
     piped = ctxkit("tool", "cleanup", "-", key, stdin=talk.path.read_bytes())
     assert (piped.code, piped.out) == (1, talk.path.read_bytes())

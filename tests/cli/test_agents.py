@@ -177,7 +177,7 @@ def test_what_does_not_go_together(party: Path) -> None:
     """One standard input is one thing; two switches that cannot be combined."""
     assert "both the log and the status" in refused("show", "-", "--status", "-", stdin=PARTY).err
     assert "cannot be combined" in refused("show", party, "--status", "-", "--no-assembly").err
-    assert "no text" in refused("show", party, "--status", "-", stdin=b"\xff").err
+    assert "not text" in refused("show", party, "--status", "-", stdin=b"\xff").err
 
 
 def test_sidechains(session: Path) -> None:

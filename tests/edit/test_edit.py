@@ -238,7 +238,9 @@ def test_a_part_of_a_step() -> None:
     log = opened()
     blocks = [block for block in parse(log.draft()).blocks if block.label != "4"]
     log.edit(reprint(parse(log.draft()), blocks))
-    assert "a part of a step is left out: 4; a call without its result goes out as [no result recorded]" in log.notes[0]
+    assert (
+        "a part of a step is left out: 4; a call without its result is sent with [no result recorded]" in log.notes[0]
+    )
 
 
 def test_only_some() -> None:

@@ -266,7 +266,7 @@ def test_a_file_in_the_folders_place(tmp_path: Path) -> None:
     some.sidecar.folder.mkdir()
     some.folder.write_bytes(b"mine")
     assert some.found() == []
-    with pytest.raises(CannotCreate, match="no folder"):
+    with pytest.raises(CannotCreate, match="not a folder"):
         add(some, made())
     assert some.folder.read_bytes() == b"mine"
 

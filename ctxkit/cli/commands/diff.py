@@ -97,12 +97,12 @@ def _compared(log: str, a: str | None, b: str | None, agent: str | None, thread:
             return one.diff(a, b)
         except Usage as error:
             folder = next(
-                (word for word in (a, b) if word and "no file" in error.message and os.path.isdir(word)), None
+                (word for word in (a, b) if word and "not a file" in error.message and os.path.isdir(word)), None
             )
             if folder is not None:
                 raise NoSuchLog(f"{folder}: not a log: it is a directory", error.hint) from error
             missing = next((word for word in (a, b) if word and word.endswith((".json", ".jsonl"))), None)
-            if missing is None or "no file" not in error.message:
+            if missing is None or "not a file" not in error.message:
                 raise
             raise NoSuchLog(f"{missing}: no such log", f"{error.hint}") from error
     if b is not None:

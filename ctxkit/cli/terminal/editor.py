@@ -40,7 +40,7 @@ def edit(log: Log, asked: Selection, *, only_context: bool) -> Op | None:
     began = time.monotonic()
     op = Drafting(log, asked, run, _again, only_context=only_context).edit()
     if op is None and streams.on_terminal() and time.monotonic() - began < AT_ONCE:
-        log.notes = ['the editor came back at once; an editor with windows has to wait: EDITOR="code --wait"']
+        log.notes = ['the editor came back at once; one with a window must wait: EDITOR="code --wait"']
     return op
 
 

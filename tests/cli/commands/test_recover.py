@@ -72,7 +72,7 @@ def test_to(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(("--to", "nowhere"), "'nowhere' is no point"), (("--to", "step", "--yes"), "cannot be combined")],
+    [(("--to", "nowhere"), "'nowhere' is not a point"), (("--to", "step", "--yes"), "cannot be combined")],
 )
 def test_refused(path: Path, words: tuple[str, ...], said: str) -> None:
     """Exit 2, and nothing is changed."""
@@ -145,7 +145,7 @@ def test_damage(tmp_path: Path) -> None:
     path.write_bytes(SMALL[:200] + SMALL[230:])
     ran = ctxkit("recover", path)
     assert ran.code == 1 and f"salvage: ctxkit salvage {path} -o NEW" in ran.text and " are lost: " in ran.text
-    assert "came to its end: nothing needs to leave" in good("recover", path, "--yes").err
+    assert "is complete: nothing needs to leave" in good("recover", path, "--yes").err
 
 
 def test_a_draft(tmp_path: Path) -> None:
@@ -156,7 +156,9 @@ def test_a_draft(tmp_path: Path) -> None:
     assert log.opening.sidecar is not None
     draft = Draft(log.opening.sidecar, log.draft().replace("last answer", "better"))
     ran = ctxkit("recover", path)
-    assert ran.code == 1 and ran.text == f"draft: {draft.path}: take it up: ctxkit edit {path} --apply {draft.path}\n"
+    assert (
+        ran.code == 1 and ran.text == f"draft: {draft.path}: continue with: ctxkit edit {path} --apply {draft.path}\n"
+    )
     good("edit", path, "--apply", draft.path)
     assert good("recover", path).err == "Nothing to recover.\n"
 

@@ -52,7 +52,7 @@ def test_full_disk_after_an_append(tmp_path: Path) -> None:
     ran = shell(f"ctxkit mark {path} --json >/dev/full", tmp_path)
     assert ran.code == 74 and "hint: but the log was changed: Checkpoint created." in ran.err
     assert path.read_bytes().count(b'"ctxkit"') == 1
-    assert shell(f"ctxkit add {path} hi --json >/dev/full", tmp_path).err.endswith("same: 1 message added\n")
+    assert shell(f"ctxkit add {path} hi --json >/dev/full", tmp_path).err.endswith("changed: 1 message added\n")
 
 
 @pytest.mark.parametrize("command", ["show", "cat", "export --to chat", "show --json", "mark"])

@@ -53,7 +53,7 @@ def test_lines(log: Log) -> None:
         "salvage: ctxkit salvage a.jsonl -o NEW writes a clean copy of the rest",
         "a.jsonl: message 5: no-result: call c1 has no result",
         "a.jsonl: messages 12 to 15: no-end: the last exchange has no end: its last calls have no results",
-        "draft: /d/draft.txt: take it up: ctxkit edit …",
+        "draft: /d/draft.txt: continue with: ctxkit edit …",
         "checkpoint: [2026-02-01T10:20:30Z] - [before clear]: 7 messages",
         "step: message 14 ends the last whole step: 15 would leave (1 message)",
         "exchange: message 11 ends the last complete exchange: 12-15 would leave (4 messages)",
