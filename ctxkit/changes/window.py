@@ -46,6 +46,8 @@ def timeless(state: State) -> list[str]:
 def set_to(state: State, at: LogPosition, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
     """Sets the window, clamped to the bounds with a warning."""
     notes = timeless(state)
+    if agent is not None and agent not in {message.agent for message in state.messages}:
+        notes.append(f"no message of this log is of the agent {agent!r} yet")
     clamped = min(max(seconds, bounds.least), bounds.most)
     if clamped != seconds:
         limit = "at least" if clamped > seconds else "at most"

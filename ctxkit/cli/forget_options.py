@@ -19,7 +19,7 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Name, Names
-from ctxkit.core.ops import Forget
+from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import NothingChanges, Usage
 
 SHOWN = 20
@@ -117,7 +117,7 @@ def consent(
 def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     """The lines of the preview, as spans for `streams.say`."""
     state = log.state()
-    forget_options = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
+    leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measure.size import Measuring
 
@@ -125,15 +125,17 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     yield ["Leaving the context:"]
     shown = log.names()
     measuring = Measuring(Counting(log))
-    yield from listing(log, [name for name in shown if name in forget_options])
-    stays = [name for name in shown if name not in forget_options]
+    yield from listing(log, [name for name in shown if name in leaving])
+    stays = [name for name in shown if name not in leaving]
     tokens = measuring.of(shown).tokens - measuring.of(stays).tokens
-    hidden = len(forget_options - Names.of(shown))  # what a summary tells, or the window hides: no part of the context
+    hidden = len(leaving - Names.of(shown))  # in a summary, or hidden by the window: not in the context
     beside = f", and {hidden:,} that are not shown" if hidden else ""
     yield [f"{len(shown) - len(stays)} of {len(shown)} messages{beside}, {tokens:,} tokens ({measuring.name})"]
-    first = next((i for i, name in enumerate(shown) if name in forget_options), None)
+    if isinstance(op, Remember):
+        yield [f"Staying in the context: {state.brief(Names.of(stays))} ({layout.count(len(stays), 'message')})"]
+    first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
-        lost = round(sum(measuring.each([name for name in shown[first:] if name not in forget_options])))
+        lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))
         where = state.label(shown[first])
         yield [f"prompt cache: valid before message {where}; {max(0, lost):,} tokens after it are sent uncached once"]
 

@@ -64,7 +64,7 @@ def _done(found: dict[str, list[str]], count: int, *, summed: bool) -> str:
         errors = len(found["errors"])
         told.append(f"met {errors} error{'s' * (errors != 1)}")
     messages = f"{count} message{'s' * (count != 1)}"
-    nothing = "a summary of what came before" if summed else "a conversation without tools"
+    nothing = "a summary of what came before" if summed else "no file, command or error"
     return _sentence(f"{messages}: ", "; ".join(told) or nothing, _DONE)
 
 

@@ -15,6 +15,7 @@ from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.op_fit import check, dangling, faults
 from ctxkit.core.ops import (
+    BY_NAME,
     Clear,
     Compact,
     Edit,
@@ -76,7 +77,9 @@ def fold(
         elif entry.op is not None:
             events.append((entry.when, entry.number, entry))
         elif not entry.fault:
-            state.warnings.append(f"op {entry.number} is a {entry.name!r}, which this ctxkit does not know: ignored")
+            version = f" of version {entry.body.get('v')}" if entry.name in BY_NAME else ""
+            text = f"op {entry.number} is a {entry.name!r}{version}, which this ctxkit does not know"
+            state.warnings.append(f"{text}: ignored")
     after_ops = len(ledger.entries) + 1  # of what stands at the same row, a cut and a message come after the ops
     events += [((cut.row, after_ops), FOREIGN - index, cut) for index, cut in enumerate(cuts)]
     events.sort(key=lambda event: event[0])

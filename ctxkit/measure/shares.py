@@ -81,8 +81,12 @@ class Shares:
 
     def largest(self, count: int) -> list[Share]:
         """The largest messages, by their role."""
-        names = sorted(self.names, key=lambda name: -self.tokens[name])[:count]
+        names = self.largest_names(count)
         return [Share(entry(self.state, name).role, 1, self.tokens[name], self.state.label(name)) for name in names]
+
+    def largest_names(self, count: int) -> list[Name]:
+        """The names of the largest messages, the largest first."""
+        return sorted(self.names, key=lambda name: -self.tokens[name])[:count]
 
     def files(self, *, only_context: bool = False) -> list[Touched]:
         """Every file that a call of the log touches, by its newest touch, the newest first; `only_context`: that a call

@@ -44,7 +44,9 @@ class Checkpoint(msgspec.Struct, frozen=True):
     @property
     def said(self) -> str:
         """What was done, in words."""
-        return "Checkpoint created." if self.new else "The same checkpoint exists already: nothing was written."
+        if not self.new:
+            return "The same checkpoint exists already: nothing was written."
+        return f"Kept a reference to this context: {self.kept.head.short}"
 
     @property
     def id(self) -> str:

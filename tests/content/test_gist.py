@@ -46,12 +46,12 @@ def test_a_line_is_told_once_and_without_its_marks() -> None:
 def test_talk() -> None:
     """Nothing is made up where nothing was done."""
     talk = [TextSegment(1, SegmentKind.USER, "hello"), TextSegment(2, SegmentKind.ASSISTANT, "hi there")]
-    said = "2 messages: a conversation without tools. Asked last: hello. Nothing is noted as unfinished."
+    said = "2 messages: no file, command or error. Asked last: hello. Nothing is noted as unfinished."
     assert gist(talk, 2) == said
     assert gist(talk[:1], 1).endswith("The last message has no answer yet.")
     summed = gist([TextSegment("a.1", SegmentKind.SUMMARY, "They spoke.")], 1)  # type: ignore[arg-type]
     assert summed == "1 message: a summary of what came before. Nothing is noted as unfinished."
-    assert gist([], 1) == "1 message: a conversation without tools. Nothing is noted as unfinished."
+    assert gist([], 1) == "1 message: no file, command or error. Nothing is noted as unfinished."
 
 
 @given(st.lists(st.tuples(st.sampled_from(SegmentKind), st.text(max_size=400)), max_size=8))

@@ -17,7 +17,7 @@ EXIT_CODES = "exit-codes"
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[COMMAND]", help="The command, or exit-codes; without it, the list of all.")
+        str | None, typer.Argument(metavar="[COMMAND]", help="A command, or exit-codes (default: list all commands).")
     ] = None,
     *,
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,

@@ -14,8 +14,12 @@ from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.log_access import opened, send
 from ctxkit.cli.options import LogArgument, Looking, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import layout, status_view, streams
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.errors import BadConfig, OverBudget, Usage
-from ctxkit.measure.status import Budget, as_json
+from ctxkit.measure.status import Budget, Status, as_json
+
+SAID = 200
+"""Characters of a message's text that --largest shows at most."""
 
 
 class ShareKind(StrEnum):
@@ -103,11 +107,12 @@ def command(
     elif reading.json:
         streams.out_json(as_json(found))
     elif short:
-        streams.out(status_view.line(found, layout.width()) if claude else status_view.short(found, layout.width()))
+        text = status_view.short(found, layout.width())
+        streams.out(status_view.line(found, layout.width()) if claude else Styled(text, found.tokens.level or ""))
     else:
         for line in status_view.lines(found, layout.breadth()):
             streams.out(*line)
-    _assert(found.tokens, *bounds)
+    _assert(found, *bounds)
 
 
 def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool) -> tuple[Log, bool]:
@@ -131,6 +136,8 @@ class TablesAsked(NamedTuple):
 def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> None:
     """What holds the tokens, the counter's name last."""
     from ctxkit.cli.terminal import share_tables
+    from ctxkit.cli.terminal.message_view import one_line
+    from ctxkit.core.context import entry
     from ctxkit.measure.shares import Shares
 
     shares = Shares(target)
@@ -145,6 +152,9 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
             )
         )
         return
+    if most:
+        said = (one_line(target.full(entry(shares.state, name)), SAID) for name in shares.largest_names(len(most)))
+        most = [msgspec.structs.replace(one, what=f"{one.what}: {text}") for one, text in zip(most, said, strict=True)]
     width, total = layout.width(), sum(shares.tokens.values())
     whole = layout.breadth()  # where a program reads it, a path is never cut, and a file has two lines
     paths = asked.by is ShareKind.file
@@ -195,13 +205,15 @@ def _bounds(fail_at: str | None, fail_over: str | None) -> tuple[float | None, i
     return percent, tokens_of("--fail-over", fail_over)
 
 
-def _assert(tokens: Budget, percent: float | None, over: int | None) -> None:
+def _assert(found: Status, percent: float | None, over: int | None) -> None:
     """Raises OverBudget where more is used than was asserted, BadConfig where no limit is known."""
+    tokens = found.tokens
     if percent is not None:
         if tokens.percent is None:
             text = "no limit is known: neither the config nor the log's model names one, so --fail-at cannot be checked"
             raise BadConfig(text, "--limit N, or --fail-over N")
         if tokens.percent >= percent:
-            raise OverBudget(f"{tokens.percent:g} % of {tokens.limit.value:,} tokens are used, {percent:g} % or more")
+            share = f"{tokens.percent:g} % of {tokens.limit.value:,} tokens are used, {percent:g} % or more"
+            raise OverBudget(f"{found.log}: {share}")
     if over is not None and tokens.used is not None and tokens.used > over:
-        raise OverBudget(f"{tokens.used:,} tokens are used, more than {over:,}")
+        raise OverBudget(f"{found.log}: {tokens.used:,} tokens are used, more than {over:,}")

@@ -93,7 +93,8 @@ def _usage_hint(error: Any, text: str) -> str:
     if other and any(other in option.opts for option in error.ctx.command.params):
         return f"{other}? "
     if "unexpected extra argument" in text:
-        return "put words with blanks in quotes; "
+        one_log = os.path.exists(text.rpartition("(")[2].rstrip(")").split(" ")[0])
+        return "give one log at a time; " if one_log else "put words with blanks in quotes; "
     return ""
 
 

@@ -15,6 +15,8 @@ from ctxkit.core.visibility import WORDS
 from ctxkit.logfile.parameters import Around, Parameters, ValueWithOrigin
 from ctxkit.measure.status import Budget, MarkStatus, NamedGroup, SkippedThinking, Status
 
+MARKS = 5
+"""Marks that are listed, the newest."""
 WIDEST = 40
 """Cells of the bar at most."""
 SMALLEST = 0.1
@@ -33,7 +35,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         ("window", list(windows(used))),
         ("now", [[now(used)]]),
         ("assembly", [[around(one)] for one in used.assembly or ()]),
-        ("marks", [[_mark(mark)] for mark in found.marks]),
+        ("marks", _marks(found)),
         ("ops", _ops(found)),
         ("agents", [[_named(one)] for one in found.agents]),
         ("threads", [[_named(one)] for one in found.threads]),
@@ -208,6 +210,14 @@ def now(used: Parameters) -> str:
 def around(one: Around) -> str:
     """What is put around the messages: `docs (notes.md)`."""
     return f"{one.kind} ({one.source})" if one.source else one.kind
+
+
+def _marks(found: Status) -> list[list[Span]]:
+    """The newest marks, and how many older ones there are."""
+    older = len(found.marks) - MARKS
+    more: list[list[Span]] = [[f"{older:,} older: ctxkit log"]] if older > 0 else []
+    newest: list[list[Span]] = [[_mark(mark)] for mark in found.marks[-MARKS:]]
+    return [*more, *newest]
 
 
 def _mark(mark: MarkStatus) -> str:

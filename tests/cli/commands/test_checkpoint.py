@@ -33,7 +33,7 @@ def test_the_id_alone(tmp_path: Path) -> None:
     """On standard output; the words on the other. Of the log no byte changes."""
     path = small(tmp_path)
     ran = good("checkpoint", path, "-m", "green")
-    assert ran.err == "Checkpoint created.\n" and beside(path) == [beside(path)[0]]
+    assert ran.err == f"Kept a reference to this context: {ran.text[:8]}\n" and beside(path) == [beside(path)[0]]
     assert ran.text.strip()[:8] in beside(path)[0] and path.read_bytes() == SMALL
     again = good("checkpoint", path, "-m", "green")
     assert (again.out, again.err) == (ran.out, "The same checkpoint exists already: nothing was written.\n")
