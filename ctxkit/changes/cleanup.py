@@ -1,7 +1,7 @@
-"""Cleanup: the rest of a conversation about forgetting leaves once the model has answered.
+"""Cleanup: the rest of a conversation about forgetting leaves the context once the model has answered.
 
-`changes/filter_context.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What
-leaves says `changes/cleanup_decision.py`.
+`changes/filter_context.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it.
+`changes/cleanup_decision.py` decides what leaves.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def cleanup(log: WritableLog, name: str) -> Op | None:
-    """Take out what was recorded after the op `name` and belongs to the conversation about it; None where nothing is
-    left. Raises NoSuchOp, NothingChanges where the model's answer is not recorded yet.
+    """Take out what was recorded after the op `name` and belongs to the conversation about it; None if nothing is left.
+    Raises NoSuchOp, and NothingChanges if the model's answer is not recorded yet.
     """
     entry = log.ledger.find(name)
     if not isinstance(entry.op, Forget) or entry.op.cleans or not cleanup_decision.taken(entry.op):
@@ -33,8 +33,8 @@ def cleanup(log: WritableLog, name: str) -> Op | None:
 
 
 def waiting(log: WritableLog, *, all: bool = False) -> list[str]:
-    """Ids of the ops by which a model forgot, after which something is left, oldest first. `all`: however long ago;
-    else only those of the exchange before the user's newest words.
+    """Ids of the ops by which a model forgot and after which something is left, oldest first. `all`: however old; else
+    only those of the exchange before the user's newest message.
     """
     if not log.chosen_by_model:
         return []  # nothing is folded where nothing can wait
@@ -48,7 +48,7 @@ def waiting(log: WritableLog, *, all: bool = False) -> list[str]:
 
 
 def clean_up(log: WritableLog, *, all: bool = False) -> Iterator[Op]:
-    """Run each cleanup that waits; `said` tells of it."""
+    """Run each cleanup that is due; `said` reports it."""
     for name in waiting(log, all=all):
         op = _run(log, name)
         if op is not None:
@@ -56,7 +56,7 @@ def clean_up(log: WritableLog, *, all: bool = False) -> Iterator[Op]:
 
 
 def _run(log: WritableLog, name: str) -> Op | None:
-    """One op, or none; of two that are tried at once, one is appended."""
+    """One op, or none; if two run at once, one is appended."""
 
     def decide() -> Decision:
         entry = log.ledger.by_id[name]
@@ -84,7 +84,7 @@ def _at(entry: LedgerEntry) -> int:
 
 
 def _recent(log: WritableLog, entry: LedgerEntry) -> bool:
-    """Whether the user said one thing since at most."""
+    """Whether the user has sent at most one message since."""
     since = 0
     for n in range(len(log.messages), _at(entry), -1):
         since += log.messages[n - 1].opens

@@ -1,7 +1,7 @@
-"""cleanup: what is recorded after a model's forget or remember (the call's result, its answer) leaves by a second op.
+"""cleanup: a second op takes out what was recorded after a model's forget or remember (the call's result, its answer).
 
-Pure. An exception to "planning is no reason by itself" (replay 51): the first op took the conversation about it as far
-as it had come. `cleanup_decision.py` runs it.
+Pure. An exception to "planning is no reason by itself" (replay 51): the first op took the conversation about it only up
+to that point. `cleanup.py` runs it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Uses = Callable[[Name], bool | None]
 
 
 class Remainder(NamedTuple):
-    """What is left of a conversation about forgetting. `over`: no more of it can come."""
+    """What is left of a conversation about forgetting. `over`: it is finished."""
 
     names: Names
     over: bool
@@ -34,8 +34,8 @@ class Remainder(NamedTuple):
 def left(state: State, op: Forget, uses: Uses) -> Remainder:
     """What came after `op` and belongs to the conversation that it took as `planning`, in the context or not.
 
-    These are calls of the tool and their results, up to the next words of the user or the next call of another tool;
-    and the words of the model, where the user's request was taken, too: else they answer something else.
+    These are calls of the tool and their results, up to the user's next message or the next call of another tool; and
+    the model's text, if the user's request was taken too: else the text answers something else.
     """
     order = state.order_of(None)
     after = range(op.at.messages + 1, len(order) + 1) if isinstance(order, range) else order
@@ -63,8 +63,8 @@ def left(state: State, op: Forget, uses: Uses) -> Remainder:
 
 
 def cleanup(state: State, at: LogPosition, entry: LedgerEntry, left: Remainder, before: Names = NOTHING) -> Decision:
-    """Takes out what is left of the conversation, but for what a cleanup took `before`. Raises NothingChanges while
-    more is to come.
+    """Takes out the rest of the conversation, except what an earlier cleanup took (`before`). Raises NothingChanges
+    while it is not finished.
     """
     what = f"the conversation about op {entry.number} ({entry.name})"
     if entry.void:
@@ -84,12 +84,12 @@ def cleanup(state: State, at: LogPosition, entry: LedgerEntry, left: Remainder, 
 
 
 def identity(entry: LedgerEntry, op: Forget) -> str:
-    """The id of a cleanup: of two that are made at once, one counts."""
+    """The id of a cleanup: if two are made at once, one counts."""
     return f"cleanup-{digest([entry.id, op.planning], 16)}"
 
 
 def cleaned(ledger: Ledger, entry: LedgerEntry) -> Names:
-    """What cleanups of an op took, those that were undone too."""
+    """What cleanups of an op took, including undone ones."""
     found = NOTHING
     for one in ledger.entries[entry.number :]:
         if isinstance(one.op, Forget) and one.op.cleans == entry.id:
@@ -98,7 +98,7 @@ def cleaned(ledger: Ledger, entry: LedgerEntry) -> Names:
 
 
 def taken(op: Forget) -> Names:
-    """The conversation about it that an op took along; of a remember it is among `ids`, and the answer names it."""
+    """The conversation about it that an op took out; for a remember it is among `ids`, and the answer names it."""
     try:
         return Names.parse(op.planning) | Names.parse(str((op.answer or {}).get(TAKEN, "")))
     except ValueError:  # `answer` is provenance: anything may stand there
@@ -110,6 +110,6 @@ TAKEN = "planning"
 
 
 def waits(entry: LedgerEntry) -> bool:
-    """Whether an op is a model's, by the tool, that took the conversation about it along, and is in force."""
+    """Whether an op is in force, was made by a model with the tool, and took out the conversation about it."""
     op = entry.op
     return isinstance(op, Forget) and not entry.void and bool((op.answer or {}).get("tool") and taken(op))

@@ -13,9 +13,10 @@ SAID = "Context cleared. Starting fresh."
 
 
 def clear(state: State, at: LogPosition, agent: str | None = None, *, keep_protected: bool = False) -> Decision:
-    """Takes out everything but the system preamble; `keep_protected` keeps what a person protected, steps whole.
+    """Takes out everything except the system preamble; `keep_protected` keeps what a person protected, with whole
+    steps.
 
-    With `agent`: that agent's messages in all its threads, but for the preamble; marks stay. Raises UnknownAgent.
+    With `agent`: that agent's messages in all its threads, except the preamble; marks stay. Raises UnknownAgent.
     """
     present = state.present()
     keep = NOTHING

@@ -1,7 +1,7 @@
-"""Filtering: one call of `filter_context`, by which a model forgets, executed on a log.
+"""Executes one call of `filter_context`, by which a model forgets, on a log.
 
-`changes/filter_schema.py` reads the call, `changes/forget.py` decides, the op is one of `forget` or `remember`. The
-model names messages by number, and never reaches what is protected.
+`changes/filter_schema.py` reads the call, `changes/forget.py` decides; the op is a `forget` or `remember`. The model
+names messages by number, and can never remove protected ones.
 """
 
 from __future__ import annotations
@@ -59,12 +59,13 @@ def filter_context_tool(provider: str) -> dict[str, Any]:
 def filter_context(
     log: WritableLog, call: str | bytes | Mapping[str, Any], *, model: str | None = None
 ) -> dict[str, Any]:
-    """Execute a model's call of `filter_context`: a preview, or an op that is appended, and what the model is answered.
+    """Execute a model's call of `filter_context`: a preview, or an op that is appended. Returns the answer for the
+    model.
 
-    `call`: JSON, its arguments alone or the call as OpenAI, Anthropic or Gemini give it. The same call (its id and its
-    arguments) sent again is not executed again. `model`: who finds the messages that the criteria are about, by what
-    they mean; None: their words do. What the model can do something about is an answer with `error`; raised is what the
-    log or the system refuses, as by `Log.forget`.
+    `call`: JSON, only its arguments or the call as OpenAI, Anthropic or Gemini give it. The same call (its id and
+    arguments) sent again is not executed again. `model`: a model that finds the messages for the criteria by meaning;
+    None: they are found by words. Mistakes that the calling model can correct are an answer with `error`; refusals by
+    the log or the system are raised, as by `Log.forget`.
     """
     raw = call if isinstance(call, bytes) else _encoded(call)
     log.said, log.notes, log.ranked.scores = "", (), {}
@@ -132,7 +133,7 @@ def _preview(log: WritableLog, asked: FilterRequest, model: str | None) -> dict[
 
 
 def _chosen(log: WritableLog, asked: FilterRequest, model: str | None, planned: Planning) -> Names:
-    """What a preview is of, without the conversation about it. Raises NothingMatched, and what a selection raises."""
+    """The messages of a preview, without the conversation about it. Raises NothingMatched, and what a selection raises."""
     apart, state = Names.of([*planned.names, *planned.unranked]), log.state()
     typed = parse_ids(state, asked.message_ids) if asked.message_ids else None
     shown = [name for name in log.names() if name not in apart]
@@ -153,7 +154,7 @@ def _chosen(log: WritableLog, asked: FilterRequest, model: str | None, planned: 
 
 @contextmanager
 def _heard(log: WritableLog, warned: list[str]) -> Iterator[None]:
-    """What is warned of meanwhile is heard by the model, too."""
+    """Collects warnings, so that the model gets them too."""
     warn = log.ranked.warn
 
     def both(text: str) -> None:
@@ -168,7 +169,7 @@ def _heard(log: WritableLog, warned: list[str]) -> Iterator[None]:
 
 
 def _page(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first of the rows, within bounds; one at least."""
+    """The first rows, within bounds; at least one."""
     found, size = list[dict[str, Any]](), 0
     for row in rows:
         size += len(dumps(row)) + 2
@@ -179,8 +180,8 @@ def _page(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _next(log: WritableLog, rest: Sequence[Name]) -> list[str]:
-    """The ids of what is not listed yet: all of them, or, where they are many, from the first on: with the same other
-    arguments it comes to the same.
+    """The ids of what is not listed yet: all of them, or, if they are many, a range from the first on, which with the
+    same other arguments gives the same.
     """
     every = log.state().say(Names.of(rest)).split(",")
     if sum(map(len, every)) <= SPELLED:
@@ -190,7 +191,7 @@ def _next(log: WritableLog, rest: Sequence[Name]) -> list[str]:
 
 
 def _ids(log: WritableLog, names: Sequence[Name]) -> list[str]:
-    """Ids of the conversation about forgetting: from its first message on, where that is all that comes after it."""
+    """Ids of the conversation about forgetting: from its first message on, if nothing else comes after it."""
     numbers = [name for name in names if isinstance(name, int)]
     after = [n for n in log.names() if isinstance(n, int) and n >= min(numbers, default=0)]
     if len(numbers) == len(names) and numbers == after:
@@ -199,7 +200,7 @@ def _ids(log: WritableLog, names: Sequence[Name]) -> list[str]:
 
 
 def _apply(log: WritableLog, asked: FilterRequest) -> dict[str, Any]:
-    """The op, appended; or, of the same call before, what it did."""
+    """The op, appended; or, for a repeated call, what it did before."""
     kept = log.op_id
     if asked.key and kept is None:
         log.op_id = f"call-{asked.key}"
@@ -241,7 +242,7 @@ def _apply(log: WritableLog, asked: FilterRequest) -> dict[str, Any]:
 
 
 def _where(log: WritableLog) -> list[str]:
-    """The words by which a command finds this log again."""
+    """The command-line words that name this log."""
     opening = log.opening
     found = ["-" if opening.path is None else opening.name]
     if opening.conversation is not None:
@@ -253,7 +254,7 @@ def _where(log: WritableLog) -> list[str]:
 
 
 def _decided(log: WritableLog, mode: str, chosen: Names, asked: FilterRequest | None = None) -> Decision:
-    """What `forget` or `remember` would append. Raises Refused for what is protected, where it was named."""
+    """What `forget` or `remember` would append. Raises Refused if a protected message is named."""
     plan = forget_selection.forget if mode == "forget" else forget_selection.remember
     numbers = Selection(ids=(log.state().say(chosen),))
     planning, kept = (Selection(), NOTHING) if asked is None else _given(log, asked)
@@ -270,14 +271,16 @@ def _decided(log: WritableLog, mode: str, chosen: Names, asked: FilterRequest | 
 
 
 def _answer(log: WritableLog, asked: FilterRequest, op: Forget) -> dict[str, Any]:
-    """Who chose; and what of the conversation about it is among all that a remember takes out."""
+    """Who chose; and which part of the conversation about it is among what a remember takes out."""
     given = _given(log, asked)[0]
     among = NOTHING if given.empty else parse_ids(log.state(), given.ids) & Names.parse(op.ids)
     return {"tool": NAME, TAKEN: str(among)} if isinstance(op, Remember) and among else {"tool": NAME}
 
 
 def _given(log: WritableLog, asked: FilterRequest) -> tuple[Selection, Names]:
-    """The conversation about it that is forgotten with an apply; and what of it stays, as other tools worked there."""
+    """The conversation about it that is forgotten with an apply; and the part that stays because other tools were
+    called there.
+    """
     if not asked.planning_conversation_ids:
         return Selection(), NOTHING
     state = log.state()
@@ -288,7 +291,7 @@ def _given(log: WritableLog, asked: FilterRequest) -> tuple[Selection, Names]:
 
 
 def _affected(log: WritableLog, mode: str, chosen: Names, decision: Decision) -> list[Name]:
-    """What a preview lists: those that would leave; of a remember those that were asked for, steps whole."""
+    """What a preview lists: the messages that would leave; for a remember those that were chosen, with whole steps."""
     state = log.state()
     if mode == "remember" or not isinstance(decision.op, Forget):
         names = state.steps.close(chosen) & state.present()
@@ -298,7 +301,7 @@ def _affected(log: WritableLog, mode: str, chosen: Names, decision: Decision) ->
 
 
 def _also(log: WritableLog, asked: FilterRequest, decision: Decision) -> list[str]:
-    """What a preview of a remember says of all the others."""
+    """What a preview of a remember says about all others."""
     if asked.mode == "forget" or not isinstance(decision.op, Forget):
         return []
     count = len(Names.parse(decision.op.ids) & log.state().present())

@@ -1,7 +1,7 @@
-"""filter_context: the tool by which a model forgets, as each provider takes its definition, and what a call of it says.
+"""filter_context: the definition of the tool by which a model forgets, for each provider, and the reading of its calls.
 
-Pure. Text in, a `FilterRequest` out. `changes/filter_context.py` executes it. Whatever a model sends is read here,
-strictly: what is wrong is said in words that it can act on.
+Pure. Text in, a `FilterRequest` out; `changes/filter_context.py` executes it. Whatever a model sends is read strictly
+here; a mistake gets an error that the model can act on.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ PROVIDERS = ("openai", "anthropic", "gemini")
 
 
 class Refused(Exception):
-    """A call that is not executed. `code` is stable; `hint` says what the model can do."""
+    """A call that is not executed. `code` is stable; `hint` tells the model what to do."""
 
     def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
 
     def as_json(self) -> dict[str, Any]:
-        """What the model is answered."""
+        """The answer for the model."""
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
 
 
 class FilterRequest(msgspec.Struct, frozen=True):
-    """What a call asks for. `key`: the same for the same call sent again, "" where the call has no id."""
+    """What a call asks for. `key`: the same if the same call is sent again, "" if the call has no id."""
 
     action: str
     mode: str
@@ -90,9 +90,9 @@ class FilterRequest(msgspec.Struct, frozen=True):
 
 
 def definition(provider: str) -> dict[str, Any]:
-    """The definition of the tool as a provider takes it among a request's `tools`, strictly where it can.
+    """The definition of the tool for a request's `tools`, in the provider's form, strict if it has a strict mode.
 
-    Raises KeyError for no provider.
+    Raises KeyError for an unknown provider.
     """
     schema = {"type": "object", "properties": ARGUMENTS, "required": list(REQUIRED), "additionalProperties": False}
     plain = {"name": NAME, "description": DESCRIPTION}
@@ -107,7 +107,7 @@ def definition(provider: str) -> dict[str, Any]:
 
 
 def _all_required(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema as OpenAI's strict mode has it: every argument has to be given, null where it says nothing."""
+    """A schema for OpenAI's strict mode: every argument must be given, null if it is not used."""
     given = {
         name: inner if name in schema["required"] else {**inner, "type": [inner["type"], "null"]}
         for name, inner in schema["properties"].items()
@@ -116,7 +116,7 @@ def _all_required(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _upper(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema as Gemini has it: types in capitals, and no word on properties that are not there."""
+    """A schema for Gemini: types in capitals, without `additionalProperties`."""
     found = {key: value for key, value in schema.items() if key != "additionalProperties"}
     found["type"] = found["type"].upper()
     if "items" in found:
@@ -127,7 +127,7 @@ def _upper(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def request(raw: bytes) -> FilterRequest:
-    """What a call asks for: its arguments alone, or the call as a provider gives it. Raises Refused."""
+    """What a call asks for. `call`: only its arguments, or the call as a provider gives it. Raises Refused."""
     if len(raw) > LARGEST:
         raise Refused("too_large", f"the call is larger than {LARGEST:,} bytes", "give ranges: 45-67")
     arguments, identity = _unwrapped(_decoded(raw), 0)
@@ -193,7 +193,7 @@ def _unwrapped(value: Any, depth: int) -> tuple[dict[str, Any], str]:
 
 
 def _is_call(value: Any) -> bool:
-    """Whether one of a list is a call, not the words or thoughts beside it."""
+    """Whether an element of a list is a call, not text or thinking beside it."""
     if not isinstance(value, dict):
         return False
     inner = next((value[key] for key in ("function", "functionCall", "function_call") if key in value), value)
@@ -212,7 +212,7 @@ def _named(call: dict[str, Any], key: str, identity: Any, depth: int) -> tuple[d
 
 
 def _value(name: str, value: Any) -> Any:
-    """One argument, of the type that it has."""
+    """One argument, checked for its type."""
     schema = ARGUMENTS.get(name)
     if schema is None:
         raise Refused("unknown_argument", f"there is no argument {_shown(name)}", f"known: {', '.join(ARGUMENTS)}")

@@ -1,6 +1,6 @@
 """forget and remember: messages leave the context; the bytes stay in the log. Pure.
 
-All is settled here, before the append (replay 8): steps closed, protected ones skipped, summaries retold.
+Everything is decided here, before the append (replay 8): steps completed, protected ones skipped, summaries rewritten.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ None where there are no such words.
 
 
 def no_words(op: Compact, told: Names, leave: Names) -> str | None:
-    """Where the messages cannot be read."""
+    """For logs whose messages cannot be read."""
     return None
 
 
 class ForgetRequest(msgspec.Struct, frozen=True):
-    """What was asked: `chosen` names, the `planning` conversation about it, and the criteria as typed.
+    """The request: `chosen` names, the `planning` conversation about it, and the criteria as typed.
 
-    `exempt`: what stays whatever was chosen; `answer`: what a model that chose was asked and answered, in digests.
+    `exempt`: what stays whatever was chosen; `answer`: if a model chose, digests of what it was asked and answered.
     """
 
     chosen: Names
@@ -54,7 +54,7 @@ class MessagePart(msgspec.Struct, frozen=True):
 
 
 class ForgetPlan(msgspec.Struct, frozen=True):
-    """What would happen: `asked` names that leave, `closed` added by steps, `skipped` protected, `planning`."""
+    """What would happen: `asked` names that leave, `closed` added to complete steps, `skipped` protected, `planning`."""
 
     asked: Names
     closed: Names
@@ -65,7 +65,7 @@ class ForgetPlan(msgspec.Struct, frozen=True):
 
 
 def leaving(state: State, wish: ForgetRequest) -> ForgetPlan:
-    """Steps closed, protected steps skipped unless the wish includes them."""
+    """Steps completed, and protected steps skipped unless the request includes them."""
     asked, skipped = _spare(state, wish.chosen, wish)
     planning, more = _spare(state, wish.planning, wish)
     closed = asked - wish.chosen - _told(state, wish.chosen)
@@ -73,9 +73,9 @@ def leaving(state: State, wish: ForgetRequest) -> ForgetPlan:
 
 
 def forget(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no_words) -> Decision:
-    """Takes out `chosen`; `again` makes a summary anew that told some of it.
+    """Takes out `chosen`; `again` writes a summary again without what it contained of that.
 
-    Raises NothingChanges where nothing of it is in the context, or all of it is protected.
+    Raises NothingChanges if nothing of it is in the context, or all of it is protected.
     """
     plan = leaving(state, wish)
     if not plan.asked.meets(_told(state, state.present())):  # what a summary tells is there, wherever the original is
@@ -103,7 +103,7 @@ def forget_parts(
     criteria: str | None = None,
     include_protected: bool = False,
 ) -> Decision:
-    """Takes these parts out of messages that stay, but for protected messages. Raises NothingChanges."""
+    """Takes these parts out of messages that stay, except protected messages. Raises NothingChanges."""
     held = NOTHING if include_protected else state.steps.close(protected(state))
     left = [part for part in parts if part.name not in held]
     skipped = Names.of(part.name for part in parts) & held
@@ -129,7 +129,7 @@ def counted(parts: Sequence[MessagePart]) -> str:
 
 
 def remember(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no_words) -> Decision:
-    """Keeps only `chosen`: everything else up to `at` leaves, but system, developer and protected messages.
+    """Keeps only `chosen`: everything else up to `at` leaves, except system, developer and protected messages.
 
     The complement is taken over all numbers and items, absent ones too (replay 34). Raises NothingChanges.
     """
@@ -160,14 +160,14 @@ def remember(state: State, at: LogPosition, wish: ForgetRequest, again: Again = 
 
 
 def _told(state: State, names: Names) -> Names:
-    """A summary stands for what it tells: naming it names that too (replay 9)."""
+    """A summary stands for its messages: naming it names them too (replay 9)."""
     for name in names.items & state.board.items.keys():
         names = names | state.board.items[name].tells
     return names
 
 
 def protected(state: State) -> Names:
-    """What is protected, and what a protected summary tells: to forget that would be to change the summary."""
+    """What is protected, and the messages of a protected summary: to forget one would change the summary."""
     names = state.board.protected | (Names(Ranges.span(1, state.preamble)) - state.board.unprotected)
     names = names | Names(items=filter(state.protected, state.board.items))
     return _told(state, names & state.everything())
@@ -189,9 +189,9 @@ def _spare(state: State, chosen: Names, wish: ForgetRequest) -> tuple[Names, Nam
 def _summaries(
     state: State, names: Names, wish: ForgetRequest, again: Again, named: Names = NOTHING
 ) -> tuple[list[Resummarized], list[str]]:
-    """What becomes of each summary that tells something of `names`: a summary never leaks what was forgotten.
+    """What happens to each summary that contains some of `names`: a summary never leaks what was forgotten.
 
-    `named`: what was asked for; a summary among it is not told again.
+    `named`: what was chosen; a summary among it is not written again.
     """
     words: list[Resummarized] = []
     notes: list[str] = []
@@ -238,7 +238,7 @@ def _count(messages: int) -> str:
 
 
 def retell(state: State, item: ContextItem, told: Names, leave: Names, again: Again = no_words) -> str | None:
-    """The summary's words for `told` alone; None where its strategy is not a rule that can be applied again."""
+    """The summary's new text for `told` alone; None if its strategy is not a rule that can be applied again."""
     entry = state.ledger.by_id.get(item.name.op)
     op = entry.op if entry else None
     if not isinstance(op, Compact) or op.model is not None or not item.summary:

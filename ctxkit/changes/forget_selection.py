@@ -1,4 +1,4 @@
-"""What `forget` and `remember` are asked for, resolved to names of a log, and decided.
+"""The requests of `forget` and `remember`, resolved to names of a log, and decided.
 
 Pipeline: numbers and criteria -> `Log.select` -> `ForgetRequest` -> `changes/forget.py`, which decides.
 """
@@ -20,7 +20,7 @@ from ctxkit.logfile.commit import WritableLog
 
 
 def forget(log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
-    """What `forget` would append. `asked`: as of `Log.forget`. Raises what that raises."""
+    """What `forget` would append. `asked`: as in `Log.forget`. Raises the same errors."""
     asked = dict(asked)
     images, larger = asked.pop("images", False), asked.pop("larger_than", None)
     if images or larger is not None:
@@ -29,14 +29,14 @@ def forget(log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping
 
 
 def remember(log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
-    """What `remember` would append. `asked`: as of `Log.remember`. Raises what that raises."""
+    """What `remember` would append. `asked`: as in `Log.remember`. Raises the same errors."""
     return policy.remember(log.state(), log.here(), wish(log, numbers, planning, asked), log.again)
 
 
 def wish(
     log: WritableLog, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], *, leaves: bool = False
 ) -> policy.ForgetRequest:
-    """What a forget or remember was asked for, resolved to names."""
+    """The request of a forget or remember, resolved to names."""
     own = {key: value for key, value in criteria.items() if key in policy.ForgetRequest.__struct_fields__}
     rest = {key: value for key, value in criteria.items() if key not in own}
     named = Names() if (about := selection(planning, {})).empty else log.select(about)
@@ -48,7 +48,7 @@ def _parts(
     log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any], *, images: bool,
     larger: int | str | None,
 ) -> Decision:  # fmt: skip
-    """What leaves only parts of messages out: pictures, or what is large."""
+    """For a request that takes out only parts of messages: pictures, or large parts."""
     from ctxkit.changes.part_choice import PartSize, chosen
 
     own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}

@@ -12,12 +12,12 @@ from ctxkit.errors import NoMark
 
 
 def mark(at: LogPosition, label: str | None) -> Decision:
-    """A mark here; labels are verbatim, case-sensitive, and may repeat."""
+    """A mark here; labels are kept as typed, are case-sensitive, and may repeat."""
     return Decision(Mark(at=at, label=label), "Checkpoint created.")
 
 
 def find(state: State, label: str | None) -> LiveMark:
-    """The newest live mark, or the newest with `label`. Raises NoMark, naming what there is."""
+    """The newest live mark, or the newest with `label`. Raises NoMark, which lists the marks."""
     marks = [mark for mark in state.marks if label is None or mark.label == label]
     if marks:
         return marks[-1]

@@ -29,7 +29,7 @@ _BYTES = {"b": 1, "kb": 1000, "mb": 1000_000, "gb": 1000_000_000}
 
 
 class PartSize(msgspec.Struct, frozen=True):
-    """How large a part may be: in tokens, or in bytes."""
+    """A size that parts must exceed: in tokens, or in bytes."""
 
     number: int
     bytes: bool
@@ -50,7 +50,7 @@ class PartSize(msgspec.Struct, frozen=True):
 def chosen(log: OpenLog, names: Iterable[Name], *, images: bool, larger: PartSize | None) -> Iterator[PartOf]:
     """The parts of these messages that are pictures (`images`; else of any kind) and larger than `larger`.
 
-    Calls, thinking and the words of a model are never among them.
+    Calls, thinking and the model's text are never among them.
     """
     counting = Counting(log)
     for name in names:
@@ -74,7 +74,7 @@ def _exceeds(counting: Counting, role: str, part: Part, larger: PartSize) -> boo
 
 
 def _size(part: Part) -> int:
-    """Bytes: of a picture's data, of words, of the record of anything else."""
+    """Bytes: of a picture's data, of a text, of the record of anything else."""
     match part:
         case Image(data=data):
             return len(data) * 3 // 4

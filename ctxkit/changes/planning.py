@@ -1,7 +1,7 @@
-"""Planning: the conversation about forgetting that a log's context ends with.
+"""Planning: the conversation about forgetting at the end of a log's context.
 
-`changes/planning_exchanges.py` says which exchanges are it; their words and calls are read here, from the newest back,
-as far as they are asked for. `search/about.py` leaves it out of what is ranked, `changes/filter_context.py` proposes
+`changes/planning_exchanges.py` decides which exchanges belong to it; their text and calls are read here, from the
+newest back, as far as needed. `search/about.py` does not rank it, and `changes/filter_context.py` proposes to forget
 it.
 """
 
@@ -38,7 +38,7 @@ def exchanges(log: OpenLog, shown: Sequence[Name]) -> Iterator[Exchange]:
 
 
 def _exchange(log: OpenLog, names: Sequence[Name]) -> Exchange:
-    """Read from its end, as far as it takes to know whether other tools were called."""
+    """Read from its end, until it is known whether other tools were called."""
     first, worked = len(names), False
     for place in reversed(range(len(names))):
         ours = uses(log, names[place])
@@ -51,7 +51,7 @@ def _exchange(log: OpenLog, names: Sequence[Name]) -> Exchange:
 
 
 def uses(log: OpenLog, name: Name) -> bool | None:
-    """Whether all that a message calls or answers are calls of filter_context; None where it calls and answers none."""
+    """Whether all calls and results of a message are of filter_context; None if it has none."""
     state = log.state()
     tools = list(tools_of(state, name))
     if not tools:
@@ -76,7 +76,7 @@ def _script(call: Call) -> str:
 
 
 def words_of(log: OpenLog, name: Name) -> str:
-    """The words of a message, without calls, results and thinking."""
+    """The text of a message, without calls, results and thinking."""
     return "\n".join(part.text for part in log.full(entry(log.state(), name)).parts if isinstance(part, Text))
 
 

@@ -1,8 +1,8 @@
-"""The conversation about forgetting at the end of a context: which exchanges are it, by their words and their calls.
+"""The conversation about forgetting at the end of a context: which exchanges belong to it, by their text and calls.
 
-Pure. `planning_exchanges.py` gives it the exchanges, newest first; `search/about.py` never ranks what it finds,
-`changes/filter_context.py` proposes it whole. It is conservative: what is not plainly about forgetting is an ordinary
-message.
+Pure. `planning.py` passes the exchanges, newest first; `search/about.py` never ranks what this finds, and
+`changes/filter_context.py` proposes it as a whole. It is conservative: what is not clearly about forgetting is an
+ordinary message.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SCRIPT = re.compile(r"\bctxkit\s+tool\s+(?:call|cleanup|schema)\b")
 
 
 def is_ours(tool: str) -> bool:
-    """Whether a tool so named is filter_context, alone or as a server offers it."""
+    """Whether a tool of this name is filter_context, alone or as a server offers it."""
     return _OURS.fullmatch(tool) is not None
 
 
 class Asks(IntEnum):
-    """Whether words ask to forget: not; by a verb of forgetting alone (`forget Redis`); or plainly, of what was said,
-    or by a command (`/forget`).
+    """Whether a text asks to forget: not; by a verb of forgetting alone (`forget Redis`); or clearly, with what was
+    said, or by a command (`/forget`).
     """
 
     NO = 0
@@ -46,10 +46,10 @@ class Asks(IntEnum):
 
 
 class Exchange(NamedTuple):
-    """`asked`: the user's words that open it; `said`: the last words of the model, "" where it said nothing.
+    """`asked`: the user's message that opens it; `said`: the last text of the model, "" if there is none.
 
-    `called`: of its messages those from the first call of the tool on, that stands behind every other tool's;
-    `worked`: whether other tools were called.
+    `called`: its messages from the first call of the tool after the last one of any other tool; `worked`: whether other
+    tools were called.
     """
 
     names: Sequence[Name]
@@ -60,8 +60,8 @@ class Exchange(NamedTuple):
 
 
 def planning(newest_first: Iterable[Exchange], *, calling: bool = False) -> Planning:
-    """The conversation about forgetting that the exchanges end with. `calling`: a call of the tool is being executed,
-    so the newest exchange, where it has no answer yet, is its request, whatever its words.
+    """The conversation about forgetting at the end of the exchanges. `calling`: a call of the tool is being executed,
+    so the newest exchange, if it has no answer yet, is its request, whatever it says.
     """
     found: list[Exchange] = []
     waiting: list[Exchange] = []
@@ -85,7 +85,7 @@ def planning(newest_first: Iterable[Exchange], *, calling: bool = False) -> Plan
 
 
 def _beside_work(one: Exchange) -> Planning:
-    """The newest exchange, in which other tools were called too: the work and its request stay, but for a command."""
+    """The newest exchange, if other tools were called too: the work and its request stay, except for a command."""
     asked = asks(one.asked)
     request = one.names[:1] if asked is Asks.PLAINLY else ()
     goes = request if _COMMAND.match(one.asked) else ()
@@ -93,12 +93,12 @@ def _beside_work(one: Exchange) -> Planning:
 
 
 def _goes_on(one: Exchange) -> bool:
-    """Whether the user's next words go on with it: it has no answer yet, or the model asks, or the tool was called."""
+    """Whether the user's next message continues it: it has no answer yet, or the model asks, or the tool was called."""
     return not one.said or bool(one.called) or questions(one.said)
 
 
 def questions(text: str) -> bool:
-    """Whether words end with a question, or hold one where they are short."""
+    """Whether a text ends with a question, or contains one if it is short."""
     tail = text.rstrip(" \t\r\n*_`\"'»”’)]}")
     return tail.endswith(_MARKS) or (len(text) <= ANSWER and any(mark in text for mark in _MARKS))
 
@@ -181,13 +181,13 @@ _OTHERS: tuple[tuple[str, str], ...] = (
 
 @cache
 def _requests() -> list[tuple[re.Pattern[str], re.Pattern[str], Asks]]:
-    """Verbs, words of what was said, and what the verb is without these."""
+    """Verbs, words for what was said, and what the verb is without these."""
     rows = [*((*row, Asks.VERB) for row in _ROWS), *((*row, Asks.NO) for row in _OTHERS)]
     return [(re.compile(verb, re.IGNORECASE), re.compile(talk, re.IGNORECASE), alone) for verb, talk, alone in rows]
 
 
 def asks(text: str) -> Asks:
-    """Whether a user's words ask to forget, by their first sentence."""
+    """Whether a user's message asks to forget, by its first sentence."""
     if len(text) > LONGEST:
         return Asks.NO
     if _COMMAND.match(text):

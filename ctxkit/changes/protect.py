@@ -1,4 +1,4 @@
-"""protect and unprotect: flags that compact, trim, window, remember and an unforced forget respect. Pure."""
+"""protect and unprotect: protection that compact, trim, window, remember and an unforced forget respect. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxkit.errors import Usage
 
 
 def protect(state: State, at: LogPosition, chosen: Names) -> Decision:
-    """Protects `chosen` with their steps whole; all protected already: nothing to append."""
+    """Protects `chosen` with their whole steps; if all are protected already, nothing is appended."""
     names = state.steps.close(chosen)
     if all(state.protected(name) for name in names):
         return Decision(None, f"Already protected: {state.say(names)}. Nothing appended.")
@@ -26,7 +26,7 @@ def protect(state: State, at: LogPosition, chosen: Names) -> Decision:
 
 
 def unprotect(state: State, at: LogPosition, chosen: Names, *, force: bool = False) -> Decision:
-    """Takes protection from `chosen` with their steps, the automatic one too; the preamble needs `force` (Usage)."""
+    """Removes the protection of `chosen` with their steps, the default one too; the preamble needs `force` (Usage)."""
     names = state.steps.close(chosen)
     system = [name for name in names if state.is_preamble(name) and state.protected(name)]
     if system and not force:

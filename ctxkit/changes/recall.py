@@ -1,7 +1,6 @@
 """recall: what a forget, remember, rewind, trim, compact or the log's own program took out comes back, at its place.
 
-Pure. Not across a boundary (a clear, an edit, a restore --replace): the way back from there is to undo it, or another
-edit.
+Pure. It does not cross a boundary (a clear, an edit, a restore --replace): undo that, or edit again.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from ctxkit.errors import NothingChanges
 
 
 def recall(state: State, at: LogPosition, chosen: Names, projection: Projection, *, named: bool = True) -> Decision:
-    """Brings `chosen` back, steps whole. `named`: by number, recorded as typed (replay 34); else only what is out.
+    """Brings `chosen` back, with whole steps. `named`: chosen by number, recorded as typed (replay 34); else only what
+    is out.
 
     Raises NothingChanges, which says what keeps out what cannot come back.
     """
@@ -50,7 +50,7 @@ def recall(state: State, at: LogPosition, chosen: Names, projection: Projection,
 
 
 def _behind(state: State, names: Names) -> dict[Name, Exclusion]:
-    """Those of `names` that a boundary keeps out, and the newest that does."""
+    """Those of `names` that a boundary keeps out, each with the newest boundary that does."""
     found: dict[Name, Exclusion] = {}
     rest = names
     for out in reversed(state.board.outs):
@@ -91,7 +91,7 @@ def _refusal(
 
 
 def _unseen(state: State, projection: Projection, names: Names) -> list[str]:
-    """What of `names`, if no op keeps it out, is not seen all the same, and what shows it."""
+    """Which of `names` are hidden although no op keeps them out, and what would show them."""
     found: list[str] = []
     aside: dict[str | None, list[Name]] = {}
     for name in names if state.threads else ():
@@ -115,7 +115,7 @@ def _unseen(state: State, projection: Projection, names: Names) -> list[str]:
 
 
 def _visible(state: State, projection: Projection, back: Names) -> Names:
-    """What of `back` would be seen through the windows."""
+    """Which of `back` would be visible through the windows."""
     thread = projection.thread if projection.thread in state.threads else None
     order = merge(shown_names(state, thread), sorted(back - state.shown(thread), key=state.key), key=state.key)
     seen = Projection(None, thread, projection.now, projection.windows, projection.newest)

@@ -1,4 +1,4 @@
-"""undo and redo: one op is voided, whatever it was; nothing is ever taken out of the log. Pure."""
+"""undo and redo: one op is voided, whatever it is; nothing is ever removed from the log. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ctxkit.errors import NoSuchOp
 
 
 def undo(ledger: Ledger, at: LogPosition, name: str | None = None) -> Decision:
-    """Voids the op `name`, by default the newest in force that is neither an undo nor a cleanup, which goes with the
-    op that it completes. Raises NoSuchOp.
+    """Voids the op `name`, by default the newest in force that is neither an undo nor a cleanup (a cleanup is voided
+    with the op that it completes). Raises NoSuchOp.
     """
     if name is None:
         found = [e for e in ledger.entries if not e.void and e.name != "undo" and e.id]

@@ -1,6 +1,6 @@
 """window: how far back the context reaches, for all or for one agent. Seconds throughout; 0 = off, None = default.
 
-Pure. Durations were read by `when.py` before.
+Pure. `when.py` has read the durations before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def show(state: State, bounds: Bounds, agent: str | None) -> str:
 
 
 def in_force(state: State, bounds: Bounds) -> str:
-    """`window 24h`, with the agents that have another one behind it: `window 24h (frodo: 1h)`; "" where none is."""
+    """`window 24h`, followed by the agents that have another one: `window 24h (frodo: 1h)`; "" if there is none."""
     agents = sorted({str(agent) for agent in (*state.windows, *bounds.default) if agent is not None})
     overall = effective(state, bounds, None)
     others = [(agent, own) for agent in agents if (own := effective(state, bounds, agent)) != overall]
@@ -38,7 +38,7 @@ def in_force(state: State, bounds: Bounds) -> str:
 
 
 def timeless(state: State) -> list[str]:
-    """What is to be said of a window over a log whose messages have no time."""
+    """The note on a window over a log whose messages have no time."""
     no_time = state.last is None and bool(state.messages)
     return ["this log has no timestamps: the window hides nothing"] if no_time else []
 
@@ -59,7 +59,7 @@ def set_to(state: State, at: LogPosition, bounds: Bounds, seconds: int, agent: s
 
 
 def shift(state: State, at: LogPosition, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
-    """Adds `seconds` (negative: takes away) to the window in force. Raises WindowOff where there is none."""
+    """Adds `seconds` (may be negative) to the window in force. Raises WindowOff if there is none."""
     current = effective(state, bounds, agent)
     if not current:
         raise WindowOff("no window is set: nothing was changed", "set one first: ctxkit window LOG 24h")
@@ -67,7 +67,7 @@ def shift(state: State, at: LogPosition, bounds: Bounds, seconds: int, agent: st
 
 
 def reset(state: State, at: LogPosition, bounds: Bounds, agent: str | None) -> Decision:
-    """Follow the default again; speaks of its own level only."""
+    """Follow the default again; affects only this level."""
     default = _say(bounds.default_for(agent))
     if agent not in state.windows:
         return Decision(None, f"Context window follows the default already ({default}): nothing appended.")
@@ -76,7 +76,7 @@ def reset(state: State, at: LogPosition, bounds: Bounds, agent: str | None) -> D
 
 
 def off(state: State, at: LogPosition, bounds: Bounds, agent: str | None) -> Decision:
-    """No window; speaks of its own level only: an agent's holds whatever is set for all later."""
+    """No window; affects only this level: an agent's own setting holds, whatever is set for all later."""
     default_off = agent is None and agent not in state.windows and not bounds.default_for(None)
     if state.windows.get(agent) == 0 or default_off:
         return Decision(None, "Context window is off already: nothing appended.")

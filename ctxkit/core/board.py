@@ -1,8 +1,9 @@
-"""The board on which `replay` plays the ops that count, and the values that lie on it.
+"""The board: the table of what the applied ops did to each message. `replay` fills it.
 
-Pipeline: `replay` -> `Board`, part of `State`. A replay takes nothing on the board back: an op that was undone, by an
-undo or by a rewind, is not played in the first place. Only `walk`, which looks at every op, keeps a journal of what
-takes each change back. An op costs what it names: what others did to that is found by the names (`interval_index`).
+Pipeline: `replay` -> `Board`, part of `State`. A replay never takes anything back: an op that an undo or a rewind undid
+is not applied in the first place. Only `walk`, which looks at every op, keeps a journal with which each change can be
+taken back. The time for an op depends on what it names: what others did to these is found by the names
+(`interval_index`).
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ HIDING = frozenset({"compact", "trim"})
 
 
 class ContextItem(msgspec.Struct):
-    """A message that an op brought in. `tells`: what it stands for, so that forgetting these concerns it.
+    """A message that an op brought in. `tells`: the messages it stands for, so that forgetting these affects it.
 
-    `source`: number of the op; `message`: a literal's record, or a summary's. `origin`: what it stems from; `ts`: its
-    original time as written, None: its origin's.
+    `source`: number of the op; `message`: the record of a literal or a summary. `origin`: what it was made from; `ts`:
+    its original time as written, None: that of its origin.
     """
 
     name: ItemName
@@ -58,9 +59,9 @@ class Exclusion(msgspec.Struct, frozen=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """What is shown of a message: without `parts`, in the words of `stub` where an op shortened it too.
+    """What is shown of a message: it without `parts`, in the text of `stub` if an op shortened it too.
 
-    The places are those in the message as it was written, whatever else was done to it.
+    The places are those in the message as it was written, whatever other ops did to it.
     """
 
     parts: tuple[Index, ...]
@@ -68,16 +69,16 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 def shortening(stub: Any) -> Any:
-    """What an op lets a message say instead; None where that is all its words."""
+    """The text that an op gives a message instead; None if that is all its words."""
     return stub.stub if isinstance(stub, LeftOut) else stub
 
 
 class Board:
-    """What the ops played so far came to.
+    """The effects of the ops applied so far.
 
-    `keys`: where a name stands that is not at its own place, `moved`: the numbers among these, and perhaps more;
-    `effective`: times for windows of what edit, restore and compact put in (None: none of its own);
-    `flags`: how many protects and unprotects came or went.
+    `keys`: the position of a name that is not at its own place, `moved`: the numbers among these, and perhaps more;
+    `effective`: times for windows of what edit, restore and compact put in (None: none of its own); `flags`: a counter
+    of protects and unprotects.
     """
 
     def __init__(self) -> None:
@@ -111,7 +112,7 @@ class Board:
 
     @property
     def outs(self) -> list[Exclusion]:
-        """Whatever keeps names out, the oldest first."""
+        """Everything that keeps names out, the oldest first."""
         return [self._outs[number] for number in sorted(self._outs)]
 
     def holding(self, names: Names) -> Iterator[Exclusion]:
@@ -120,11 +121,11 @@ class Board:
         return (out for out in found if out.names.meets(names))
 
     def tellers(self, names: Names) -> list[ContextItem]:
-        """The items that tell any of `names`, in no order."""
+        """The items that stand for any of `names`, in no order."""
         return [item for name in self._told.meeting(names) if (item := self.items[name]).tells.meets(names)]
 
     def superseded(self, ids: Names) -> set[ItemName]:
-        """The summaries that one of `ids` replaces: their compact took out some of these, or they tell no others."""
+        """The summaries that one of `ids` replaces: their compact took out some of these, or they stand for no others."""
         sources = [out.source for out in self.holding(ids) if out.kind == "compact"]
         replaced = {self._summaries[source] for source in sources if source in self._summaries}
         within = {item.name for item in self.tellers(ids) if item.summary and item.tells.within(ids)}
@@ -141,22 +142,22 @@ class Board:
         self._lift(names, boundaries=False)
 
     def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
-        """`names` stand at `keys` now, in full, whatever took them out before."""
+        """`names` get the positions `keys`, in full, whatever took them out before."""
         self._lift(Names.of(names), boundaries=True)
         self.place(names, keys)
         self._update(self.effective, dict.fromkeys(names, effective))
 
     def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
-        """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""
+        """`names` get the positions `keys`, and are in or out as before (a program's preserved messages)."""
         self.moved.update(name for name in names if isinstance(name, int))
         self._update(self.keys, dict(zip(names, keys, strict=True)))
 
     def bring(self, item: ContextItem) -> None:
-        """A new item; `enter` gives it its place."""
+        """A new item; `enter` gives it its position."""
         self._set_item(item.name, item, telling=bool(item.tells))
 
     def drop(self, name: ItemName) -> None:
-        """The item goes; what its compact replaced is back, unless it is out for another reason."""
+        """The item leaves; what its compact replaced is back, unless it is out for another reason."""
         number = self._replaced(name)
         self._set_item(name, None)
         if number is not None:
@@ -165,7 +166,7 @@ class Board:
             self._note(self._put_out, number, out)
 
     def replaced(self, name: ItemName) -> Names:
-        """What is out because it stands in the words of the item."""
+        """What is out because the item stands for it."""
         number = self._replaced(name)
         return NOTHING if number is None else self._outs[number].names
 
@@ -174,13 +175,13 @@ class Board:
         return self._compacts.get(item.source) if item.summary else None
 
     def retell(self, name: ItemName, text: str, without: Names) -> None:
-        """The item has other words, and no longer tells `without`."""
+        """The item has a new text, and no longer stands for `without`."""
         item = self.items[name]
         message = {**item.message, "content": text}
         self._set_item(name, msgspec.structs.replace(item, tells=item.tells - without, message=message), telling=True)
 
     def shorten(self, names: Names, content: Any) -> None:
-        """`names` are shown with this content; the parts that are left out of them stay out."""
+        """`names` are shown with this content; parts that were left out of them stay out."""
         new = dict.fromkeys(names, content)
         for name in self._both(names, self.stubs):
             if isinstance(held := self.stubs[name], LeftOut):
@@ -188,7 +189,7 @@ class Board:
         self._update(self.stubs, new)
 
     def leave_out(self, name: Name, parts: Iterable[Index]) -> None:
-        """These parts of `name` are shown no longer."""
+        """These parts of `name` are no longer shown."""
         held = self.stubs.get(name)
         if not isinstance(held, LeftOut):
             held = LeftOut((), held)
@@ -203,12 +204,12 @@ class Board:
 
     @property
     def protected(self) -> Names:
-        """What a protect holds."""
+        """The names that a protect protects."""
         return self._all_flags()[0]
 
     @property
     def unprotected(self) -> Names:
-        """What an unprotect took every protection from, the automatic one too."""
+        """The names whose protection an unprotect removed, including the default protection."""
         return self._all_flags()[1]
 
     def _all_flags(self) -> Flags:
@@ -240,13 +241,13 @@ class Board:
 
     @staticmethod
     def _both(names: Names, known: dict[Name, Any]) -> list[Name]:
-        """The names that both have, by a look at the smaller."""
+        """The names that are in both, found by going through the smaller."""
         if len(names) <= len(known):
             return [name for name in names if name in known]
         return [name for name in known if name in names]
 
     def _give_back(self, number: int, out: Exclusion, names: Names) -> None:
-        """What was lifted off `out`, of `names`, is held by it again, whatever else was lifted off it since."""
+        """The names that were removed from `out` are held by it again, whatever else was removed from it since."""
         held = self._outs[number].names if number in self._outs else NOTHING
         self._put_out(number, msgspec.structs.replace(out, names=held | (out.names & names)))
 
@@ -266,7 +267,7 @@ class Board:
                 self._compacts.pop(out.source, None)
 
     def _set_item(self, name: ItemName, item: ContextItem | None, *, telling: bool = False) -> None:
-        """The item of this name, and whether it tells something, or ever did; None: it goes."""
+        """Set or remove the item of this name, and note whether it stands for messages, or ever did."""
         before, told = self.items.pop(name, None), self.telling.pop(name, None) is not None
         self._note(self._set_back, name, before, told)
         if told:
@@ -302,7 +303,7 @@ class Board:
             self.journal.append(partial(back, *given))
 
     def absent(self) -> Names:
-        """All names that are out for a reason that is not mere hiding."""
+        """All names that are out for a reason other than hiding."""
         return self._union(hiding=False)
 
     def hidden(self) -> Names:

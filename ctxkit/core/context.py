@@ -1,7 +1,7 @@
-"""The context: the projection of a state that a model would be sent.
+"""The context: what a model would be sent, made from a state.
 
-Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). It
-takes what it needs as parameters, a `Projection`.
+Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). Its parameters are a
+`Projection`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ctxkit.errors import UnknownAgent
 class Entry(msgspec.Struct):
     """One message of the context: a message of the log, or an item that an op brought in.
 
-    `stub` replaces its content where an op shortened it; `protected` draws a lock.
+    `stub` replaces its content if an op shortened it; `protected` shows a lock.
     """
 
     name: Name
@@ -36,7 +36,7 @@ class Entry(msgspec.Struct):
 
 
 class Projection(msgspec.Struct, frozen=True):
-    """The parameters of a projection.
+    """The parameters of a context.
 
     `now`: seconds since 1970 (None: the newest time in the log). `windows`: seconds by agent name from config, None =
     for all; 0 or absent = off. `newest`: `window.messages`, the newest N of what the time window shows.
@@ -50,14 +50,14 @@ class Projection(msgspec.Struct, frozen=True):
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """Windows by the config, in seconds: the default by agent (None: all; 0 or absent: off), and what is allowed."""
+    """Windows of the config, in seconds: the default by agent (None: all; 0 or absent: off), and the allowed range."""
 
     default: dict[str | None, int] = {}
     least: int = 3600
     most: int = 168 * 3600
 
     def default_for(self, agent: str | None) -> int:
-        """The window that holds without any op."""
+        """The window that applies without any op."""
         own = self.default.get(agent) if agent else None
         return own if own is not None else self.default.get(None, 0)
 
@@ -68,9 +68,9 @@ KNOWN = 20
 
 
 def window_seconds(state: State, projection: Projection, agent: str | None) -> int:
-    """The window that holds for messages of `agent`, in seconds; 0 = off.
+    """The window for messages of `agent`, in seconds; 0 = off.
 
-    First that speaks: op for the agent, op for all, config for the agent, config default (replay 40).
+    The first that is set counts: op for the agent, op for all, config for the agent, config default (replay 40).
     """
     for found in (state.windows.get(agent) if agent else None, state.windows.get(None),
                   projection.windows.get(agent) if agent else None, projection.windows.get(None)):  # fmt: skip
@@ -80,7 +80,7 @@ def window_seconds(state: State, projection: Projection, agent: str | None) -> i
 
 
 def shown_names(state: State, thread: str | None = None) -> Iterator[Name]:
-    """Every name of the context before filters and window, in order; of a sidechain, where `thread` names one.
+    """Every name of the context before filters and window, in order; of a sidechain if `thread` names one.
 
     O(messages), constant memory.
     """
@@ -99,7 +99,7 @@ def shown_names(state: State, thread: str | None = None) -> Iterator[Name]:
 
 
 def listed(state: State, projection: Projection = NO_PROJECTION) -> Sequence[Name]:
-    """The names of the context in order, through `projection`; one unbroken run of messages is a range, not a list."""
+    """The names of the context in order, through `projection`; an unbroken run of messages is a range, not a list."""
     if (
         projection.agent is None
         and projection.thread is None
@@ -119,7 +119,7 @@ def windowed(state: State, projection: Projection) -> bool:
 
 
 def entries(state: State, projection: Projection = NO_PROJECTION) -> Iterator[Entry]:
-    """The context in order, through `projection`. Raises UnknownAgent where the log lacks the agent or thread."""
+    """The context in order, through `projection`. Raises UnknownAgent if the log lacks the agent or thread."""
     return (entry(state, name) for name in names(state, projection))
 
 
@@ -140,7 +140,7 @@ def names(state: State, projection: Projection = NO_PROJECTION) -> Iterator[Name
 
 
 def through(state: State, projection: Projection, found: Iterator[Name]) -> Iterator[Name]:
-    """What `projection` lets pass of `found`, in order; an agent that the log does not have is no error."""
+    """The part of `found` that `projection` shows, in order; an unknown agent is no error."""
     passed = found
     if projection.agent is not None or projection.thread is not None:
         passed = (name for name in passed if belongs(state, name, projection.agent, projection.thread))
@@ -152,7 +152,7 @@ def through(state: State, projection: Projection, found: Iterator[Name]) -> Iter
 
 
 def filtered(state: State, projection: Projection) -> Iterator[Name]:
-    """What the agent and thread of `projection` let pass of what is shown, whatever the windows hide of it."""
+    """The shown names of the projection's agent and thread, whatever the windows hide of them."""
     found = shown_names(state, projection.thread)
     return _paired(
         state, projection, (name for name in found if belongs(state, name, projection.agent, projection.thread))
@@ -160,9 +160,9 @@ def filtered(state: State, projection: Projection) -> Iterator[Name]:
 
 
 def _paired(state: State, projection: Projection, found: Iterator[Name]) -> Iterator[Name]:
-    """`found` without results whose calls the projection hides: no provider takes them, and a step is never split.
+    """`found` without results whose calls the projection hides: no provider accepts them, and a step is never split.
 
-    What made the call is older, so a window that ends within a step hides the step (replay 41: pairs are repaired).
+    The call is older, so a window that ends inside a step hides the whole step (replay 41: pairs are repaired).
     """
     caller, shown, passed = state.steps.caller, state.shown(projection.thread), set[Name]()
     for name in found:
@@ -175,7 +175,8 @@ def _paired(state: State, projection: Projection, found: Iterator[Name]) -> Iter
 
 
 def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> bool:
-    """Whether `name` is under this agent and thread; without one it belongs to all (17), a summary by what it tells.
+    """Whether `name` belongs to this agent and thread; without one it belongs to all (17). For a summary its messages
+    decide.
 
     Another program's main thread and sidechains do not share messages.
     """
@@ -223,13 +224,13 @@ def _in_window(state: State, projection: Projection, found: Iterator[Name]) -> I
 
 
 def in_window(state: State, projection: Projection, name: Name, kept_steps: Names) -> bool:
-    """Whether the time windows let `name` through; `kept_steps`: what `protected_steps` gives."""
+    """Whether the time windows show `name`; `kept_steps`: the result of `protected_steps`."""
     now = projection.now if projection.now is not None else state.last
     return state.protected(name) or name in kept_steps or now is None or _recent(state, projection, name, now)
 
 
 def _recent(state: State, projection: Projection, name: Name, now: float) -> bool:
-    """Visible iff effective time > now - window, strictly; a summary where one of what it tells would be (19)."""
+    """Visible if its effective time is later than now - window; a summary if one of its messages would be visible (19)."""
     if isinstance(name, int):
         agent = state.messages[name - 1].agent
     else:
@@ -248,7 +249,7 @@ def protected_steps(state: State) -> Names:
 
 
 def _newest(state: State, found: Iterator[Name], newest: int) -> Iterator[Name]:
-    """The newest N; preamble and protected stay and do not count (replay 41)."""
+    """The newest N messages; preamble and protected messages stay and do not count (replay 41)."""
     listed = list(found)
     kept_steps = protected_steps(state)
     stays = [state.protected(name) or name in kept_steps for name in listed]

@@ -1,6 +1,6 @@
-"""What a policy decides: an op to append, or none, and the words to say about it.
+"""The result of a decision: an op to append, or none, and the text that reports it.
 
-A policy is pure: `(state, at, request) -> Decision`; the caller stamps the op (id, time, sum) and appends it.
+Deciding is pure: `(state, at, request) -> Decision`; the caller stamps the op (id, time, sum) and appends it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from ctxkit.core.state import State
 
 
 class Decision(msgspec.Struct):
-    """`op` is None where the wished state holds already (exit 0, nothing appended, replay 50).
+    """`op` is None if the wanted state holds already (exit 0, nothing appended, replay 50).
 
-    `said`: the one line for stderr once the op is durable. `notes`: warnings and previews, said before. `settled`: a
-    person, a model or an editor made it, so it is not made again where other ops came meanwhile (replay 62).
+    `said`: the line for stderr once the op is on disk. `notes`: warnings and previews, printed before. `settled`: a
+    person, a model or an editor made the decision, so it is not made again if other ops came meanwhile (replay 62).
     """
 
     op: Op | None
@@ -26,8 +26,8 @@ class Decision(msgspec.Struct):
 
 
 def holds(op: Op, before: State, now: State) -> bool:
-    """Whether a settled decision stands although ops came: all that it names is where it was, as whole as it was, with
-    the same protection and the same words.
+    """Whether a settled decision is still valid after other ops: everything that it names has the same place, parts,
+    protection and text.
     """
     names = named(op)
     return _condition(names, before) == _condition(names, now)

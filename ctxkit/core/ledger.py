@@ -21,9 +21,10 @@ When = tuple[int, int]
 
 
 class LedgerEntry(msgspec.Struct):
-    """An op in its place. `op` is None where name or version is unknown, or where `fault` says why it cannot be read.
+    """An op in its place. `op` is None if name or version is unknown, or if it cannot be read (`fault` says why).
 
-    `number`: its ordinal among the log's ops, from 1; `place`: non-op rows before it; `void`: an undo voids it.
+    `number`: its position among the log's ops, from 1; `place`: the rows before it that are not ops; `void`: it was
+    undone.
     """
 
     number: int
@@ -39,7 +40,7 @@ class LedgerEntry(msgspec.Struct):
 
     @property
     def when(self) -> When:
-        """Its point in the merged order."""
+        """Its position in the merged order."""
         return self.place, self.number
 
 
@@ -106,7 +107,9 @@ def build(transcript: Transcript) -> Ledger:
 
 
 def _voided(entries: list[LedgerEntry], damage: list[Damage]) -> Ledger:
-    """Reads the undos from the newest back; one that is itself undone is void. A cleanup goes with its op."""
+    """Reads the undos from the newest to the oldest; one that is itself undone is void. A cleanup is undone with its
+    op.
+    """
     by_id = {entry.id: entry for entry in entries if entry.id}
     for entry in reversed(entries):
         if isinstance(entry.op, Undo) and not entry.void:
@@ -129,7 +132,9 @@ def completed(entry: LedgerEntry, by_id: Mapping[str, LedgerEntry]) -> LedgerEnt
 
 
 def _place(line: OpLine, transcript: Transcript) -> int:
-    """Rows before the op. A sidecar's op stands after row `at.rows`, else after message `at.messages` (replay 21)."""
+    """The number of rows before the op. A sidecar's op comes after row `at.rows`, else after message `at.messages`
+    (replay 21).
+    """
     if not line.sidecar:
         return line.rows
     at = line.body.get("at")

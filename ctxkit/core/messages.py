@@ -1,7 +1,7 @@
 """Messages: the light records that replay and selection work on, and the full content that is printed.
 
-Pipeline: `formats/*` make `Message`s while a log is read; `replay` and `select` see only these; a
-`Content` is read again from the file for what is printed. Invariant: `messages[n - 1].n == n`.
+Pipeline: `formats/*` make `Message`s while a log is read; `replay` and `select` see only these. A `Content` is read
+from the file again when it is printed. Invariant: `messages[n - 1].n == n`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Message(msgspec.Struct, gc=False):
 
     @property
     def bytes(self) -> int:
-        """Of all its rows."""
+        """The size of all its rows."""
         return self.size + sum(size for _, size in self.more)
 
 
 class Text(msgspec.Struct, tag="text"):
-    """Words."""
+    """Plain text."""
 
     text: str
 
@@ -57,7 +57,7 @@ class Thinking(msgspec.Struct, tag="thinking"):
 
 
 class Call(msgspec.Struct, tag="call"):
-    """A tool call. `arguments` is an object, or the text that stands where JSON should."""
+    """A tool call. `arguments` is an object, or a text if it is not JSON."""
 
     id: str
     name: str
@@ -94,7 +94,7 @@ Part = Text | Thinking | Call | Result | Image | Other
 
 
 class Content(msgspec.Struct):
-    """A message in full. `rows` are the JSON objects it was read from, as they stand in the log."""
+    """A message in full. `rows` are the JSON objects it was read from, as they are in the log."""
 
     role: str
     parts: list[Part]
@@ -112,12 +112,12 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Repairs(msgspec.Struct):
-    """What integrity changed on the way out; printed on stderr, never silent.
+    """What was changed to make an output valid; printed on stderr, never silent.
 
-    `made`: results made up for calls without one. `dropped`: results without a call. `left_out`: anything
-    else that the program or provider would not be sent, counted by kind ("thinking of another model", ...). `added`:
-    what else had to be put in, counted by kind. `thinking`: blocks of thinking, counted by what is said of them ("left
-    out: message 7 changed", ...).
+    `made`: results added for calls without one. `dropped`: results without a call. `left_out`: anything else that the
+    program or provider would not be sent, counted by kind ("thinking of another model", ...). `added`: what else had to
+    be added, counted by kind. `thinking`: blocks of thinking, counted by the reason ("left out: message 7 changed",
+    ...).
     """
 
     made: int = 0
@@ -131,9 +131,9 @@ class Repairs(msgspec.Struct):
         self.left_out[kind] = self.left_out.get(kind, 0) + count
 
     def put_in(self, kind: str, count: int = 1) -> None:
-        """Count `count` things of `kind` that are sent though the log does not have them."""
+        """Count `count` things of `kind` that are sent although the log does not have them."""
         self.added[kind] = self.added.get(kind, 0) + count
 
     def tell_of_thinking(self, what: str, count: int = 1) -> None:
-        """Count `count` blocks of thinking of which `what` is said."""
+        """Count `count` blocks of thinking, for which `what` is printed."""
         self.thinking[what] = self.thinking.get(what, 0) + count

@@ -1,9 +1,9 @@
-"""The ops: one class per op, as it stands on the wire (docs/log-format.md).
+"""The ops: one class per op, with its fields as in the log (docs/log-format.md).
 
-Pipeline: a decision makes an op, `stamp` gives it its envelope, `store` appends its line; `ledger` reads it back and
-`replay` folds it. `Op` is the closed union of these classes: where ops are told apart, `assert_never` lets mypy name
-the place that misses one. Each class declares in `folded` which of its fields the replay reads; the others are
-provenance, which is kept as it stands, whatever it holds.
+Pipeline: a decision makes an op, `stamp` adds its envelope, and `store` appends its line; `ledger` reads it back and
+`replay` applies it. `Op` is the closed union of these classes: code that handles each op ends with `assert_never`, so
+mypy names the place that misses one. Each class declares in `folded` which of its fields the replay reads; the others
+are provenance, which is kept unchanged, whatever it holds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Count(msgspec.Struct, omit_defaults=True):
 
 
 class Speaker(Protocol):
-    """How people name what an op names: it knows the state."""
+    """Writes names of messages, ops and snapshots as people read them; it knows the state."""
 
     def names(self, text: str) -> str:
         """Messages and items."""
@@ -59,8 +59,8 @@ class Speaker(Protocol):
 
 
 class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
-    """The fields of every op. `id` is unique and minted before the write; `ts` ISO UTC; `prev` is the digest
-    of the op before it (`core/chain.py`); `sum` guards the rest.
+    """The fields of every op. `id` is unique and made before the write; `ts` is ISO UTC; `prev` is the digest of the op
+    before it (`core/chain.py`); `sum` detects damage of the rest.
     """
 
     folded: ClassVar[frozenset[str]]
@@ -89,7 +89,9 @@ class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=T
 
     @classmethod
     def about(cls, body: dict[str, Any], say: Speaker) -> str:
-        """What an op is about, in a few words, for a line of `ctxkit log`: of its object, which may be damaged."""
+        """What an op applies to, in a few words, for a line of `ctxkit log`. Takes the JSON object, which may be
+        damaged.
+        """
         return _listed(_ids(body, say), _shortened(body, say))
 
 
@@ -139,9 +141,9 @@ class Rewind(Envelope, tag="rewind"):
 
 
 class Resummarized(msgspec.Struct, omit_defaults=True):
-    """What becomes of the summary `op` when something it tells is forgotten: another `text`, or it is kept.
+    """What happens to the summary `op` when one of its messages is forgotten: it gets another `text`, or it is kept.
 
-    `tells`: the names that the text was made of; "": not said.
+    `tells`: the names that the text was made from; "": unknown.
     """
 
     op: str
@@ -151,10 +153,10 @@ class Resummarized(msgspec.Struct, omit_defaults=True):
 
 
 class Forget(Envelope, tag="forget"):
-    """Removes the messages `ids`, steps closed, and with them `planning`; of other messages only `parts`, by name.
+    """Removes the messages `ids`, with whole steps, and `planning`; of other messages only `parts`, by name.
 
-    `answer`: a model's, where it chose; the `tool` by which it did. `cleans`: of a cleanup, which has `planning` alone,
-    the id of the forget or remember that it completes: it is void where that one is.
+    `answer`: a model's answer, if it chose; the `tool` with which it did. `cleans`: for a cleanup, which has only
+    `planning`: the id of the forget or remember that it completes. A cleanup is void if that op is.
     """
 
     folded = frozenset({"ids", "parts", "planning", "summaries", "cleans"})
@@ -174,14 +176,14 @@ class Forget(Envelope, tag="forget"):
 
     @classmethod
     def about(cls, body: dict[str, Any], say: Speaker) -> str:
-        """The messages; of a cleanup, the op that it completes."""
+        """The messages; for a cleanup, the op that it completes."""
         if body.get("cleans"):
             return f"{say.names(str(body.get('planning', '')))}, cleanup of {say.op(body['cleans'])}"
         return super().about(body, say)
 
 
 class Remember(Forget, tag="remember"):
-    """Keeps only what was asked for: `ids` are the others, which leave."""
+    """Keeps only what was chosen: `ids` are the others, which leave."""
 
     gone = "left out by remember"
     gone_by = "left out by the remember of"
@@ -204,7 +206,7 @@ class Protect(Envelope, tag="protect"):
 
 
 class Unprotect(Envelope, tag="unprotect"):
-    """Takes the protection away again."""
+    """Removes the protection."""
 
     folded = frozenset({"ids"})
 
@@ -212,7 +214,7 @@ class Unprotect(Envelope, tag="unprotect"):
 
 
 class Window(Envelope, tag="window"):
-    """The time window in seconds: 0 = off, null = follow the default; for one agent where `agent` is given."""
+    """The time window in seconds: 0 = off, null = the default; for one agent if `agent` is given."""
 
     folded = frozenset({"seconds", "agent"})
 
@@ -222,18 +224,18 @@ class Window(Envelope, tag="window"):
 
     @classmethod
     def about(cls, body: dict[str, Any], say: Speaker) -> str:
-        """How far back the context reaches, and for whom."""
+        """How far back the context reaches, and for which agent."""
         seconds = body.get("seconds")
         text = "default" if seconds is None else spoken(seconds) if isinstance(seconds, int) and seconds else "off"
         return f"{text} for {body['agent']}" if body.get("agent") else text
 
 
 class Compact(Envelope, tag="compact"):
-    """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened.
+    """Replaces exactly `ids` by a summary `text` (or by nothing); `stubs` stay, shortened.
 
-    `budget`: tokens, by the counter's base, that `text` was made for, so that it can be told again without some.
-    `model`: who wrote it; `asked`: how many `requests` that took, and digests of `prompt`, `input` and `reply`;
-    `fallback`: which model gave no summary, and why, where rules made it instead.
+    `budget`: the tokens, by the counter's base, that `text` was made for, so that it can be written again without some
+    messages. `model`: who wrote it; `asked`: how many `requests` that took, and digests of `prompt`, `input` and
+    `reply`; `fallback`: which model gave no summary, and why, if rules wrote it instead.
     """
 
     folded = frozenset({"ids", "text", "stubs"})
@@ -259,7 +261,7 @@ class Compact(Envelope, tag="compact"):
 
 
 class Trim(Envelope, tag="trim"):
-    """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`; `parts`: as of forget."""
+    """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`; `parts`: as in forget."""
 
     folded = frozenset({"ids", "parts", "stubs"})
     brings_in = "its `stubs`"
@@ -277,8 +279,8 @@ class Trim(Envelope, tag="trim"):
 class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
     """One message that an edit or restore puts in: number `n` of this log, or a literal `message`.
 
-    `origin` (`from`): the number or item name it stems from, or where it is from elsewhere: `{"log", "n"}`, and
-    `{"snapshot"}` of what only sums one up; `ts`: original time, for display.
+    `origin` (`from`): the number or item name that it was made from, or, for one from elsewhere, `{"log", "n"}`, and
+    `{"snapshot"}` for the summary of one; `ts`: the original time, for display.
     """
 
     n: int | None = None
@@ -293,7 +295,7 @@ CONTEXT = "[PRIOR_CONTEXT_PROVIDED]"
 
 
 class Edit(Envelope, tag="edit"):
-    """A boundary, then the items in order: exactly these."""
+    """A boundary, then exactly these items in order."""
 
     folded = frozenset({"items", "ts"})
     brings_in = "its literals"
@@ -305,7 +307,7 @@ class Edit(Envelope, tag="edit"):
 
     @classmethod
     def about(cls, body: dict[str, Any], say: Speaker) -> str:
-        """How many messages there were then."""
+        """How many messages the context has after it."""
         items = body.get("items")
         return f"{CONTEXT} {_count(items)}" if isinstance(items, list) else ""
 
@@ -333,7 +335,7 @@ class Restore(Envelope, tag="restore"):
 
 
 class Undo(Envelope, tag="undo"):
-    """Voids the op with id `op`; of an undo: a redo."""
+    """Undoes the op with id `op`; if that is an undo, it is a redo."""
 
     folded = frozenset({"op"})
 
@@ -341,12 +343,12 @@ class Undo(Envelope, tag="undo"):
 
     @classmethod
     def about(cls, body: dict[str, Any], say: Speaker) -> str:
-        """The op that it voids."""
+        """The op that it undoes."""
         return say.op(body.get("op"))
 
 
 class Interrupted(Envelope, tag="interrupted"):
-    """A program's own line: the messages from the last user message on are dropped. Needs no envelope."""
+    """A program's own line: the messages from the last user message on are dropped. It needs no envelope."""
 
     folded = frozenset()
     gone = "interrupted"
@@ -360,7 +362,7 @@ def _ids(body: dict[str, Any], say: Speaker) -> str:
 
 
 def _shortened(body: dict[str, Any], say: Speaker) -> str:
-    """How many messages an op shortened, and of which it left parts out."""
+    """How many messages an op shortened, and from which it removed parts."""
     stubs, parts = body.get("stubs"), body.get("parts")
     short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
     return _listed(short, f"parts of {say.names(','.join(parts))}" if isinstance(parts, dict) and parts else "")
@@ -391,8 +393,8 @@ NAME_FIELDS = ("ids", "planning", "keep", "closed", "skipped")
 def parse(body: dict[str, Any]) -> Op | None:
     """The op of a line's object; None for a name or version that this ctxkit does not know (replay 24).
 
-    Provenance of a shape that is not known is left out of the op; `body` still has it. Raises ValueError where a field
-    that the replay reads is missing, has the wrong type, or does not read as names.
+    Provenance of an unknown shape is left out of the op; `body` still has it. Raises ValueError if a field that the
+    replay reads is missing, has the wrong type, or holds no valid names.
     """
     kind = BY_NAME.get(body["ctxkit"])
     version = body.get("v", VERSION)
@@ -414,7 +416,7 @@ def provenance(kind: type[Op]) -> frozenset[str]:
 
 
 def odd_provenance(body: dict[str, Any]) -> list[str]:
-    """The provenance of a line's object whose values are of a shape that is not known."""
+    """The provenance fields of a line's object whose values have an unknown shape."""
     found = []
     for name, shape in _provenance_types(BY_NAME[body["ctxkit"]]).items():
         if name in body:
@@ -456,7 +458,7 @@ def _converted(body: dict[str, Any], kind: type[Op]) -> Op:
 
 
 def _check(field: str, value: object) -> None:
-    """Raises ValueError for a number beyond all bounds, and for names that do not read."""
+    """Raises ValueError for a number that is too large, and for invalid names."""
     if isinstance(value, int | float):
         if not -LARGEST < value < LARGEST:
             raise ValueError(f"`{field}` is a number beyond all bounds")
@@ -491,7 +493,7 @@ def checksum(body: dict[str, Any]) -> str:
 
 
 def sealed(op: Op) -> dict[str, Any]:
-    """The JSON object to append: the op with its `sum`. What a record holds that is no JSON is null in it."""
+    """The JSON object to append: the op with its `sum`. Values of a record that are not JSON become null."""
     body = to_body(op)
     try:
         body["sum"] = checksum(body)

@@ -1,4 +1,4 @@
-"""Reasons: why a name is in the context or out of it, in words, with the one command that brings it back.
+"""Reasons: why a name is in the context or out of it, in words, with the command that brings it back.
 
 Used by `why` and `show --explain`; reads only a `State`, through the projection of its `Visibilities`.
 """
@@ -25,7 +25,7 @@ from ctxkit.core.visibility import Visibilities
 class Reason(msgspec.Struct, frozen=True):
     """One reason. `kind`: the op's name, `program`, `branch`, `sidechain`, `window`...; `op`: its number or None.
 
-    `back`: the command that lifts it, or "". `brief`: the same as `text` in fewer words, with the op's own.
+    `back`: the command that removes this reason, or "". `brief`: the same as `text` in fewer words, with the op's own.
     """
 
     kind: str
@@ -46,7 +46,7 @@ def _reason(kind: str, op: int | None, text: str, back: str = "", brief: str = "
 
 
 class Reasons:
-    """Why each name of a state, seen through a projection, is where it is."""
+    """Why each name of a state, seen through a projection, is in or out."""
 
     def __init__(self, visibilities: Visibilities) -> None:
         self.visibilities = visibilities
@@ -65,7 +65,7 @@ class Reasons:
                 self._changed.setdefault(item.origin, []).append(item)
 
     def of(self, name: Name) -> list[Reason]:
-        """Everything that concerns `name`: what keeps it out first, what of the projection hides it next."""
+        """All reasons for `name`: first what keeps it out, then what of the projection hides it."""
         state = self.state
         if isinstance(name, ItemName) and name not in state.board.items:
             gone = fate(state, name)
@@ -101,7 +101,7 @@ class Reasons:
         return found + self._flags(name)
 
     def _said(self, name: Name) -> str:
-        """What the newest op that shortened `name` says of it: `: stale result`."""
+        """What the newest op that shortened `name` says about it: `: stale result`."""
         for entry in reversed(self.state.ledger.entries):
             if not entry.void and str(name) in (entry.body.get("stubs") or ()):
                 words = _words(entry.body, name)
@@ -178,13 +178,13 @@ def _out(state: State, name: Name, out: Exclusion) -> Reason:
 
 
 def _parts_of(body: dict[str, Any], name: Name) -> bool:
-    """Whether an op leaves parts of the message out."""
+    """Whether an op removes parts of the message."""
     parts = body.get("parts")
     return isinstance(parts, dict) and str(name) in parts
 
 
 def _words(body: dict[str, Any], name: Name) -> str:
-    """What an op says of its choice: the reason that a trim gives for each message, or the criteria as typed."""
+    """What an op says about its choice: the reason that a trim gives for each message, or the criteria as typed."""
     given = body.get("reasons")
     said = given.get(str(name)) if isinstance(given, dict) else body.get("criteria")
     return said if isinstance(said, str) else ""

@@ -1,8 +1,8 @@
-"""Replay: folding ops, in file order, into a state. docs/replay.md has its rules.
+"""Replay: applies the ops of a log, in file order, to a state. docs/replay.md has its rules.
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
-What a later rewind undoes is found out before (`undone`) and never played; the rest goes onto a board (`board`);
-what it came to is a `State`; `context` projects it.
+What a later rewind undoes is found first (`undone`) and never applied. The rest is applied to a `Board`; the result is
+a `State`, from which `context` makes the context.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def fold(
 ) -> State:
     """The state after all ops of `ledger` over `transcript`.
 
-    `identity(n)` gives the identity that `at.last` is compared with; None: not compared. `force` folds misfitting ops
-    too. Raises Misfit or DamagedOp for an op in force that does not fit or cannot be read (replay 23).
+    `identity(n)` gives the identity to compare with `at.last`; None: no comparison. `force` also applies ops that do
+    not fit. Raises Misfit or DamagedOp for an op in force that does not fit or cannot be read (replay 23).
     """
     state = State(transcript, ledger, len(transcript.messages))
     cuts = transcript.view.all_cuts if transcript.view else []
@@ -88,7 +88,7 @@ def fold(
 
 
 def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
-    """All of `events` that no later one undoes."""
+    """Apply all of `events` that no later one undoes."""
     left_out = undone(folder.state, events, after_ops)
     for event in events:
         if event[1] not in left_out:
@@ -98,10 +98,10 @@ def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
 
 
 def undone(state: State, events: list[Event], after_ops: int) -> dict[int, LedgerEntry]:
-    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (docs/replay.md,
-    "rewind ×"); and that rewind.
+    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (docs/replay.md, "rewind
+    ×"); each with that rewind.
 
-    Those that are left go to `state.representation`. Each is looked at twice: linear.
+    The others are noted in `state.representation`. Each is looked at twice, so the time is linear.
     """
     found: dict[int, LedgerEntry] = {}
     left = state.representation
@@ -116,7 +116,7 @@ def undone(state: State, events: list[Event], after_ops: int) -> dict[int, Ledge
 
 
 def represents(op: Op | None) -> bool:
-    """Whether an op, or (None) a program's cut, only tells the context in other words, which a rewind undoes."""
+    """Whether an op, or (None) a program's cut, only changes how messages are shown, so that a rewind undoes it."""
     match op:
         case None | Compact() | Trim():
             return True
@@ -132,7 +132,7 @@ def represents(op: Op | None) -> bool:
 
 
 def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> When | None:
-    """The point that an op goes back to; None for what does not go back."""
+    """The point that an op goes back to; None if it does not go back."""
     match op:
         case Rewind(to=to):
             return state.ledger.by_id[to].when
@@ -149,13 +149,13 @@ def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> Whe
 
 
 def _names(text: str, at: int) -> Names:
-    """Names as recorded (replay 8); an op speaks of what the log held then, so never of numbers above `at`."""
+    """Names as recorded (replay 8), without numbers above `at`: an op applies only to what the log held then."""
     names = Names.parse(text)
     return Names(names.numbers & Ranges.span(1, at), names.items)
 
 
 class Fold:
-    """One op after the other onto a state."""
+    """Applies one op after the other to a state."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -164,7 +164,7 @@ class Fold:
         """Agent, or None for all -> the op that set its window last."""
 
     def play(self, event: Event) -> None:
-        """Fold one op in force, or one cut."""
+        """Apply one op in force, or one cut."""
         _, source, what = event
         if isinstance(what, ProgramCut):
             self.cut(source, what)
@@ -172,7 +172,7 @@ class Fold:
             self.op(what, what.op)
 
     def op(self, entry: LedgerEntry, op: Op) -> None:
-        """Fold one op in force."""
+        """Apply one op in force."""
         source, at = entry.number, op.at.messages
         match op:
             case Mark(label=label):
@@ -213,7 +213,9 @@ class Fold:
                 assert_never(op)
 
     def boundary(self, source: int, at: int, keep: Names, *, spare_preamble: bool, kind: str) -> None:
-        """All messages up to `at`, all items and all marks go; what slipped in is later (replay 22)."""
+        """All messages up to `at`, all items and all marks leave; messages appended in between count as later (replay
+        22).
+        """
         state = self.state
         exempt = keep
         if spare_preamble:
@@ -229,7 +231,7 @@ class Fold:
         state.marks.clear()
 
     def window(self, source: int, op: Window) -> None:
-        """One window for each agent, and one for all: the newest op that speaks of it."""
+        """One window for each agent, and one for all: the newest op for it counts."""
         state = self.state
         if op.agent in self._windows:
             state.ended[self._windows[op.agent]] = OpEnd(f"superseded by {source}", source)
@@ -240,7 +242,7 @@ class Fold:
             state.windows[op.agent] = op.seconds
 
     def clear_agent(self, source: int, at: int, op: Clear) -> None:
-        """The messages that carry the agent's name go, steps whole, but for the preamble; marks stay (6, 59)."""
+        """The messages with the agent's name leave, with whole steps, except the preamble; marks stay (6, 59)."""
         state, keep = self.state, _names(op.keep, at)
         named = Ranges.of(m.n for m in state.messages[:at] if m.agent == op.agent)
         items = [name for name, item in self.board.items.items() if item.message.get("agent") == op.agent]
@@ -249,7 +251,7 @@ class Fold:
         self.take_out(Exclusion(source, "clear", gone, boundary=True), kept=keep)
 
     def rewind(self, entry: LedgerEntry, op: Rewind) -> None:
-        """Back to the mark's place: what entered after it goes (replay 7); `undone` saw to the rest."""
+        """Back to the mark: what entered after it leaves (replay 7); `undone` has found the rest."""
         state = self.state
         target = state.ledger.by_id[op.to]
         position = target.op.at.messages if target.op is not None else op.at.messages
@@ -263,7 +265,9 @@ class Fold:
             state.ended[state.marks.pop().number] = OpEnd(f"ended by rewind {entry.number}", entry.number)
 
     def _entered_after(self, item: ContextItem, position: int) -> bool:
-        """Whether what an item was made from is above `position`, or nothing: it stays where that stays (replay 58)."""
+        """Whether an item entered after `position`: its origin is above it, or it has none. Else it stays where that
+        stays (replay 58).
+        """
         while not isinstance(item.origin, int):  # of an edit of an edit of …
             origin = None if item.origin is None else self.board.items.get(item.origin)
             if origin is None:
@@ -274,7 +278,7 @@ class Fold:
         return not item.tells.meets(Names(Ranges.span(1, position)))
 
     def forget(self, source: int, op: Forget) -> None:
-        """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (replay 8, 9)."""
+        """`ids` are taken as recorded; forgetting a summary by name forgets its messages (replay 8, 9)."""
         at = op.at.messages
         self.leave_out(op.parts, at)
         names = _names(op.ids, at) | _names(op.planning, at)
@@ -287,9 +291,10 @@ class Fold:
     def take_out(
         self, out: Exclusion, *, kept: Names = NOTHING, words: dict[ItemName, Resummarized] | None = None
     ) -> None:
-        """Take `out`; a summary that tells something of it is retold where `words` say how, else dropped (9).
+        """Apply `out`. A summary of a message that leaves gets the new text in `words`, or is dropped (9).
 
-        It is dropped, too, where these words tell more: they were made while an earlier forget was undone that is not.
+        It is also dropped if the new text covers more: it was made while an earlier forget was undone that is now in
+        force.
         """
         self.board.take_out(out)
         for item in self.board.tellers(out.names):
@@ -307,7 +312,7 @@ class Fold:
                 self.board.retell(name, retold.text, out.names)
 
     def drop(self, name: ItemName, by: int) -> None:
-        """An item goes because of source `by`: of a summary, its compact is no longer in force."""
+        """An item leaves because of source `by`. If it is a summary, its compact is no longer in force."""
         item = self.board.items[name]
         if item.summary:
             words = str(by) if by > 0 else "the log's own program"
@@ -339,7 +344,7 @@ class Fold:
             board.enter([ItemName(entry.id, 1)], [(place, sub, index, offset - 1)], None)
 
     def leave_out(self, parts: dict[str, list[Index]], at: int) -> None:
-        """Parts of messages that stay."""
+        """Remove parts of messages that stay."""
         for text, places in parts.items():
             for name in _names(text, at):
                 self.board.leave_out(name, places)
@@ -349,7 +354,7 @@ class Fold:
             self.board.shorten(_names(text, at), content)
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
-        """The items of an edit or restore, in order, at the end; their time is the op's."""
+        """The items of an edit or restore are added in order, at the end; their time is the op's."""
         board, at = self.board, op.at.messages
         names: list[Name] = []
         flags: dict[bool, list[Name]] = {True: [], False: []}
@@ -378,7 +383,7 @@ class Fold:
         board.enter(list(place), keys, written(op.ts))
 
     def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> ContextItem:
-        """A literal inherits the flags of its `from`, and goes on telling what a summary told (replay 29, 30)."""
+        """A literal inherits the flags of its `from`, and still stands for the messages of a summary (replay 29, 30)."""
         state, message = self.state, wire.message or {}
         role = message.get("role")
         item = ContextItem(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)
@@ -390,7 +395,9 @@ class Fold:
         return item
 
     def _told(self, name: Name | None, before: int) -> Names:
-        """What the item `name` tells; its words outlive the op that wrote them, so a void compact's `ids` count too."""
+        """The messages that the item `name` stands for; its text outlives the op that wrote it, so a void compact's
+        `ids` count too.
+        """
         if not isinstance(name, ItemName):
             return NOTHING
         if name in self.board.items:
@@ -410,7 +417,7 @@ class Fold:
     def cut(self, source: int, cut: ProgramCut) -> None:
         """The program's own compaction or rollback, at its row (replay 26).
 
-        What we put behind a message goes with it, a summary where all that it tells goes.
+        Items that ops put after a message leave with it; a summary leaves when all its messages do.
         """
         state, items, numbers = self.state, self.board.items, Ranges.of(cut.out)
         literals = [name for name, item in items.items() if not item.summary and state.key(name)[0] in numbers]
@@ -424,6 +431,6 @@ class Fold:
 
 
 def _summary_name(text: str) -> ItemName:
-    """`summaries[].op` names a compact (its item 1), or an item of an edit that goes on telling."""
+    """`summaries[].op` names a compact (its item 1), or an item of an edit that stands for a summary."""
     op, dot, k = text.rpartition(".")
     return ItemName(op, int(k)) if dot and k.isascii() and k.isdigit() else ItemName(text, 1)

@@ -1,7 +1,7 @@
-"""Selecting messages: the same flags everywhere, resolved to names before anything is written (law 1).
+"""Selecting messages: the same options everywhere, resolved to names before anything is written (law 1).
 
-Criteria see what is shown and combine with AND; what is left is ranked by `--about`; then `--last`, then `--invert`
-(replay 31). Numbers and ranges are recorded as typed, absent ones too (replay 34).
+Criteria look at what is shown and combine with AND; the result is ranked by `--about`; then `--last` applies, then
+`--invert` (replay 31). Numbers and ranges are recorded as typed, absent ones too (replay 34).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Us
 
 
 class SearchLimit(Protocol):
-    """Bounds each search of a --grep; the command line sets one, a program may."""
+    """Limits the time of each search of a --grep; the command line sets one, and a program may."""
 
     def restart(self, size: int = 0) -> None:
-        """A search of so many characters begins."""
+        """A search of this many characters begins."""
 
     def stop(self) -> None:
         """No search is running."""
 
 
 class NoLimit:
-    """Searches take as long as they take."""
+    """Searches have no time limit."""
 
     def restart(self, size: int = 0) -> None:
         """Nothing to do."""
@@ -51,9 +51,9 @@ HUMAN = "human"
 
 
 class RankedMessages:
-    """What came of `about`. `scores`: percent of the best, by words; `answer`: what a model answered, in digests;
-    `exempt`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
-    and which request of how many is waited for.
+    """The result of `about`. `scores`: percent of the best, by words; `answer`: a model's answer, in digests; `exempt`:
+    what it may not take out. `warn`, `tell`, `step` are called with errors, with what is about to be sent, and with the
+    number of the current request and of all.
     """
 
     def __init__(self) -> None:
@@ -64,15 +64,15 @@ class RankedMessages:
         self.step: Callable[[int, int], None] = lambda done, total: None
 
     def reset(self) -> None:
-        """Something else is selected."""
+        """Forget the last result, before something else is selected."""
         self.scores: dict[Name, int] = {}
         self.answer: dict[str, Any] | None = None
         self.exempt = Names()
 
 
 class Planning(NamedTuple):
-    """The conversation about forgetting at the end of a context. `names`: what is proposed to go, in order; `unranked`:
-    what is not ranked by what it is about.
+    """The conversation about forgetting at the end of a context. `names`: what should leave, in order; `unranked`: what
+    is not ranked.
     """
 
     names: Sequence[Name] = ()
@@ -80,9 +80,9 @@ class Planning(NamedTuple):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """What was asked for. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`.
+    """What was chosen. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`.
 
-    `about`: what messages are about; of these the best `top`, or those that a `model` finds.
+    `about`: the topic; of its messages the best `top`, or those that a `model` finds.
     """
 
     ids: Sequence[str] = ()
@@ -103,13 +103,13 @@ class Selection(msgspec.Struct, frozen=True):
 
     @property
     def criteria(self) -> bool:
-        """Whether messages are chosen by what they are, not by number."""
+        """Whether messages are chosen by criteria, not by number."""
         plain = Selection(ids=self.ids)
         return self != plain
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was asked for."""
+        """Whether nothing was chosen."""
         return self == Selection()
 
 
@@ -117,10 +117,10 @@ def resolve(
     state: State, asked: Selection, shown: Iterable[Name], text: Callable[[Name], str], rank: Rank | None = None,
     typed: Callable[[Name], bool] = lambda name: True,
 ) -> Names:  # fmt: skip
-    """The names that `asked` stands for. `shown`: the context that criteria see, in order; `text(name)` its words;
-    `rank`: what is about `asked.about`; `typed(name)`: whether a person typed it, for the role HUMAN.
+    """The names that `asked` stands for. `shown`: the context that criteria see, in order; `text(name)`: its text;
+    `rank` finds what is about `asked.about`.
 
-    Raises UnknownMessage, Usage, BadPattern, NoMark, UnknownAgent; NothingMatched where nothing is left.
+    Raises UnknownMessage, Usage, BadPattern, NoMark, UnknownAgent; NothingMatched if nothing is left.
     """
     if asked.about is None and (asked.top is not None or asked.model is not None):
         option = "--model" if asked.top is None else "--top"
@@ -151,7 +151,7 @@ def resolve(
 
 def parse_ids(state: State, texts: Iterable[str], *, gone: bool = False) -> Names:
     """Numbers `45`, ranges `45-67` and `45-`, items `7.1` or `<op id>.1`, all items of an op `7.`; commas join them.
-    `gone`: items, too, which an op brings in that is undone or superseded.
+    `gone`: also items of an op that is undone or superseded.
 
     Raises UnknownMessage for what the log does not have (replay 49), Usage for what cannot be read.
     """
@@ -265,7 +265,7 @@ def _beside_mark(state: State, label: str, *, after: bool) -> Callable[[Name], b
 
 
 def newest(state: State, last: str, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
-    """Of `chosen`, what lies in the newest N messages, exchanges (`Nx`) or steps (`Ns`) that it touches."""
+    """The part of `chosen` in the newest N messages, exchanges (`Nx`) or steps (`Ns`)."""
     match = re.fullmatch(r"([0-9]{1,15})([xs]?)", last)
     if match is None or int(match[1]) == 0:
         raise Usage(f"--last {last!r} is not a count", "write 5 (messages), 2x (exchanges) or 3s (steps)")
@@ -283,7 +283,7 @@ def newest(state: State, last: str, shown: Sequence[Name], chosen: Sequence[Name
 
 
 def exchange_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
-    """Name -> ordinal of its exchange, from 1; what stands before the first user message is in none."""
+    """Name -> number of its exchange, from 1; messages before the first user message are in none."""
     found: dict[Name, int] = {}
     current = 0
     for name in shown:
@@ -294,7 +294,7 @@ def exchange_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
 
 
 def opens(state: State, name: Name) -> bool:
-    """Whether `name` starts an exchange; a summary, in whoever's words, starts none (replay 32)."""
+    """Whether `name` starts an exchange; a summary never does, whatever its role (replay 32)."""
     if isinstance(name, int):
         return state.messages[name - 1].opens
     item = state.board.items[name]
@@ -306,7 +306,7 @@ ANSWERED = 4
 
 
 def answered(state: State, shown: Iterable[Name]) -> list[list[Name]]:
-    """The exchanges of words alone that are short: a question with its answer, without any call."""
+    """The short exchanges without calls: a question with its answer."""
     found: list[list[Name]] = []
     whole = False
     for name in shown:

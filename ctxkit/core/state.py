@@ -1,6 +1,6 @@
-"""The state: the outcome of a replay, from which every context is projected.
+"""The state: the result of a replay, from which every context is made.
 
-Pipeline: `replay.fold` fills it; `context`, `select` and the decisions of the rooms above only read it.
+Pipeline: `replay.fold` fills it; `context`, `select` and the decisions of higher rooms only read it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class LiveMark(msgspec.Struct, frozen=True):
 
 
 class OpEnd(msgspec.Struct, frozen=True):
-    """What ended the effect of an op that no undo voids. `text`: `superseded by 7`; `by`: the op whose undo brings it
-    back, 0 for none.
+    """What ended the effect of an op that was not undone. `text`: `superseded by 7`; `by`: the op to undo to get it
+    back, 0 if none.
     """
 
     text: str
@@ -50,7 +50,7 @@ class OpEnd(msgspec.Struct, frozen=True):
 
 
 class Boundary(msgspec.Struct, frozen=True):
-    """A clear, an edit or a `restore --replace`, and all that it took out, whatever it put in."""
+    """A clear, an edit or a `restore --replace`, with everything that it took out."""
 
     source: int
     kind: str
@@ -58,14 +58,14 @@ class Boundary(msgspec.Struct, frozen=True):
 
 
 class DroppedItem(msgspec.Struct, frozen=True):
-    """An item that is there no longer, and the source because of which it went."""
+    """An item that is gone, and the source that dropped it."""
 
     item: ContextItem
     source: int
 
 
 class State:
-    """Everything that the ops of a log came to. `count`: messages in the log; `warnings`: what replay had to ignore."""
+    """The result of all ops of a log. `count`: messages in the log; `warnings`: what the replay had to ignore."""
 
     def __init__(self, transcript: Transcript, ledger: Ledger, count: int) -> None:
         self.transcript = transcript
@@ -98,7 +98,7 @@ class State:
 
     @cached_property
     def preamble(self) -> int:
-        """How many messages the system preamble has: the leading run of system and developer messages."""
+        """The number of messages in the system preamble: the leading system and developer messages."""
         return next((m.n - 1 for m in self.transcript.messages if m.role not in PREAMBLE_ROLES), self.count)
 
     @cached_property
@@ -117,7 +117,7 @@ class State:
         return Ranges.span(1, self.count)
 
     def afresh(self) -> State:
-        """The same log before any op: what was worked out of the log alone is shared."""
+        """The same log before any op; what depends only on the log is shared."""
         found = copy(self)
         found.board, found.marks, found.windows = Board(), [], {}
         found.warnings, found.representation = [], []
@@ -154,7 +154,7 @@ class State:
         self.aside = self.inactive & Ranges.of(n for thread in view.threads.values() for n in thread.order)
 
     def main(self, thread: str | None) -> bool:
-        """Whether `thread` is the default view: none is named, or the main thread of another program's log."""
+        """Whether `thread` is the default view: none is named, or it is the main thread of another program's log."""
         return thread is None or (thread == MAIN and self.transcript.view is not None)
 
     def sidechain(self, thread: str | None) -> View | None:
@@ -167,9 +167,10 @@ class State:
         return self.order if side is None else side.order
 
     def in_thread(self, name: Name, thread: str | None) -> bool:
-        """Whether `name` is of this sidechain, or (None, "main") of the main thread; a summary by what it tells (32).
+        """Whether `name` belongs to this sidechain, or (None, "main") to the main thread; for a summary its messages
+        decide (32).
 
-        An item without a thread, and not made from a message that has one, is of the main thread.
+        An item without a thread, and not made from a message that has one, belongs to the main thread.
         """
         aside = thread in self.threads
         if isinstance(name, int):
@@ -184,7 +185,7 @@ class State:
         return not aside if item.origin is None else self.in_thread(item.origin, thread)
 
     def aside_in(self, name: Name) -> str | None:
-        """The sidechain that `name` is of, which the main thread does not show; None for what it may show."""
+        """The sidechain that `name` belongs to, which the main thread does not show; None otherwise."""
         if not self.threads or self.in_thread(name, None):
             return None
         if isinstance(name, int):
@@ -195,7 +196,7 @@ class State:
         return own if own in self.threads else next((found for one in stems if (found := self.aside_in(one))), None)
 
     def key(self, name: Name) -> Key:
-        """Where `name` stands."""
+        """The position of `name` in the context."""
         found = self.board.keys.get(name)
         if found is None and isinstance(name, int):
             found = self.rank.get(name, (name, 0, 0, 0))
@@ -208,14 +209,14 @@ class State:
         return column(names)
 
     def first_key(self, names: Names) -> Key:
-        """Where the first of `names` stands, without a look at each number. Raises ValueError for none."""
+        """The position of the first of `names`, without looking at each number. Raises ValueError if there is none."""
         moved = [n for n in self.board.moved if n in names.numbers]
         plain = names.numbers - Ranges.of(moved)
         exact: list[Name] = [*names.items, *moved]
         return min(chain(map(self.key, exact), (self._natural(*pair) for pair in plain.pairs())))
 
     def _natural(self, low: int, high: int) -> Key:
-        """The first key from `low` to `high`, where no op and no cut moved any of these."""
+        """The first key from `low` to `high`, if no op and no cut moved any of these."""
         if not self.rank:
             return low, 0, 0, 0
         first, last = -(-low // BLOCK), (high + 1) // BLOCK
@@ -242,7 +243,7 @@ class State:
         return Names(self.numbers - gone.numbers - (self.away - self.aside), self.board.items.keys() - gone.items)
 
     def missing(self, names: Names) -> Names:
-        """Those of `names` that are not present, at the cost of these, not of all there are."""
+        """Those of `names` that are not present. The time depends on these alone."""
         items = names.items - self.board.items.keys()
         away = (names.numbers & self.inactive) - self.aside
         if away:
@@ -254,7 +255,7 @@ class State:
         return found
 
     def shown(self, thread: str | None = None) -> Names:
-        """The context before window and filters; that of a sidechain where `thread` names one."""
+        """The context before window and filters; that of a sidechain if `thread` names one."""
         gone = self.board.hidden()
         items = [
             name for name in self.board.items.keys() - gone.items if not self.threads or self.in_thread(name, thread)
@@ -266,7 +267,7 @@ class State:
 
     @property
     def away(self) -> Ranges:
-        """What the program's view leaves out (replay 26), but for what an edit or restore put in: these are exact."""
+        """What the program's view leaves out (replay 26), except what an edit or restore put in."""
         if not self.inactive:
             return self.inactive
         return self.inactive - Ranges.of(name for name in self.board.effective if isinstance(name, int))
@@ -278,7 +279,7 @@ class State:
         return name not in self.board.unprotected and self.is_preamble(name)
 
     def guarded(self, name: Name) -> bool:
-        """Whether `name` is protected against compact and trim: the first message is so by itself (replay 56)."""
+        """Whether `name` is protected against compact and trim: the first message is by default (replay 56)."""
         return self.protected(name) or (name not in self.board.unprotected and self.is_first(name))
 
     def is_preamble(self, name: Name) -> bool:
@@ -298,13 +299,13 @@ class State:
         return item is not None and bool(getattr(item, flag))
 
     def effective(self, name: Name) -> float | None:
-        """The time that windows compare, in seconds since 1970."""
+        """The time that windows use, in seconds since 1970."""
         if name in self.board.effective:
             return self.board.effective[name]
         return self.times.of(name) if isinstance(name, int) else None
 
     def original(self, name: Name) -> float | None:
-        """The time that is shown and that --since and --until compare."""
+        """The time that is shown and that --since and --until use."""
         item = None
         while not isinstance(name, int):  # of an edit of an edit of …
             item = self.board.items.get(name)
@@ -319,18 +320,18 @@ class State:
 
     @cached_property
     def last(self) -> float | None:
-        """The newest time among all messages; None without any. What ops put in has times of its own (replay 65)."""
+        """The newest time among all messages, or None. What ops put in has its own times (replay 65)."""
         return self.times.newest
 
     def label(self, name: Name) -> str:
-        """How people write `name`: 45, or 7.1 for item 1 of op number 7."""
+        """`name` as people write it: 45, or 7.1 for item 1 of op number 7."""
         if isinstance(name, int):
             return str(name)
         entry = self.ledger.by_id.get(name.op)
         return f"{entry.number}.{name.k}" if entry else str(name)
 
     def say(self, names: Names) -> str:
-        """How people write `names`: 45-67,80,7.1."""
+        """`names` as people write them: 45-67,80,7.1."""
         return ",".join(filter(None, (str(names.numbers), *map(self.label, sorted(names.items)))))
 
     def brief(self, names: Names) -> str:

@@ -1,7 +1,7 @@
 """For every message one word that says whether it is in the context, and if not, what took it out first.
 
-Used by `status` (how many of each), `recall` (the state of a hit) and `show --explain`; `reasons` has the whole story
-of one message. Reads a `State` through a `Projection`.
+Used by `status` (how many of each), `recall` (the state of a hit) and `show --explain`; `reasons` gives all reasons of
+one message. Reads a `State` through a `Projection`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ WORDS: dict[str, str] = {
 
 
 class Visibility(msgspec.Struct, frozen=True):
-    """Where a message stands. `kind`: a key of WORDS; `op`: the number of the op that took it out first, if one did."""
+    """Whether a message is in the context. `kind`: a key of WORDS; `op`: the number of the op that took it out first,
+    if any.
+    """
 
     kind: str
     op: int | None = None
@@ -54,8 +56,8 @@ class Visibility(msgspec.Struct, frozen=True):
 class Visibilities:
     """The visibility of every message and item of `state`, seen through `projection`.
 
-    Each has exactly one: what took it out first counts, absence before mere hiding, the program's own view and the
-    projection last. So the figures of `tally` add up to all there are.
+    Each has exactly one. What took it out first counts; being taken out comes before being hidden; the program's own
+    view and the projection come last. So the figures of `tally` add up to the total.
     """
 
     def __init__(self, state: State, projection: Projection = NO_PROJECTION) -> None:
@@ -121,8 +123,8 @@ class Visibilities:
         return Visibility(next((kind for kind, passed in self._stages if name not in passed), "newest"))
 
     def hidden(self, name: Name) -> list[str]:
-        """What of the projection hides `name`, or would if no op did: `sidechain` (an item in one, seen from the main
-        thread) or `filter`, `window`; `newest` where these do not.
+        """The part of the projection that hides `name`, or would if no op did: `sidechain` (an item in one, seen from
+        the main thread) or `filter`, `window`; `newest` if it is none of these.
         """
         state, projection = self.state, self.projection
         aside = state.main(projection.thread) and not isinstance(name, int) and not state.in_thread(name, None)
@@ -142,9 +144,10 @@ class Visibilities:
         return protected_steps(self.state)
 
     def split(self, names: Names) -> Iterator[tuple[Visibility, Names]]:
-        """The same for many at once: `names` in parts, each with its visibility; those that the log does not have, not.
+        """The same for many at once: `names` in parts, each with its visibility; without those that the log does not
+        have.
 
-        A visibility may come more than once.
+        A visibility may occur more than once.
         """
         rest = names & self.state.everything()
         shown = rest & self.visible
@@ -170,7 +173,7 @@ class Visibilities:
             yield Visibility("newest"), rest
 
     def tally(self) -> dict[str, int]:
-        """How many names stand where: kinds in the order of WORDS, those without any left out."""
+        """The number of names per kind, in the order of WORDS, without empty ones."""
         found = {IN: 0}
         for visibility, names in self.split(self.state.everything()):
             found[visibility.kind] = found.get(visibility.kind, 0) + len(names)

@@ -1,7 +1,7 @@
-"""Appending ops and messages to a log that was opened: stamped, durable, and never to the wrong log.
+"""Appends ops and messages to an opened log: stamped, durable, and never to the wrong log.
 
-Native files take their own ops; a log that another program owns gets them in its sidecar; a stream is copied out with
-them behind it. Law 4: everything was decided before the lock is taken.
+Native files take their own ops; a log that another program owns gets them in its sidecar; a stream is copied out,
+followed by them. Law 4: everything is decided before the lock is taken.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ctxkit.version import VERSION
 
 
 class OpsAppended(Exception):
-    """Ops were appended since the log was read: what was decided on it may be wrong now."""
+    """Ops were appended since the log was read, so a decision made on it may be wrong now."""
 
 
 class AppendableLog(OpenLog):
@@ -53,7 +53,7 @@ class AppendableLog(OpenLog):
         return LogPosition(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 
     def stamp(self, op: Op, op_id: str | None = None) -> Op:
-        """The op with its id, its time and who wrote it. Ids start with a letter: op numbers are digits."""
+        """The op with its id, time and author. Ids start with a letter, because op numbers are digits."""
         by = {"args": list(self.args), "version": VERSION} if self.args else {"version": VERSION}
         moment: float = int(self.clock())
         if isinstance(op, Edit | Restore):  # its time is that of its items: not before what the log has (replay 37)
@@ -61,9 +61,9 @@ class AppendableLog(OpenLog):
         return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
 
     def state_with(self, *ops: Op) -> State:
-        """The state as it would be with `ops` behind everything, or behind op `at`, where that is looked back to.
+        """The state as it would be with `ops` after everything, or after op `at` if an earlier state is shown.
 
-        What is looked through stands before it.
+        Ops of `look_through` come before it.
         """
         transcript, there = self.transcript, self.transcript.ops
         if self.at is not None:
@@ -78,14 +78,16 @@ class AppendableLog(OpenLog):
         return fold(more, build(more), force=True)
 
     def _beside(self) -> bool:
-        """Whether the next op stands behind a sidecar's: those that a stream came with (--sidecar) go out with it."""
+        """Whether the next op comes after a sidecar's: those that a stream came with (--sidecar) are copied out with
+        it.
+        """
         opening = self.opening
         if opening.path is not None:
             return not opening.in_place
         return any(line.sidecar for line in self.transcript.ops)
 
     def shape(self, state: State | None = None) -> list[Any]:
-        """What a context consists of, the sidechains of the log too, for comparing two."""
+        """The composition of a context, including the sidechains of the log, for comparing two."""
         state = self.state() if state is None else state
         board = state.board
         names = [list(shown_names(state, thread)) for thread in (None, *state.threads)]
@@ -96,7 +98,8 @@ class AppendableLog(OpenLog):
         """Append one op, durably. Raises OpsAppended where ops were appended since the log was read; UpdatedElsewhere,
         Locked, WriteFailed, NoPermission. Not claimed then.
 
-        `recheck`: called where messages were appended since, while the log is locked; what it raises refuses the op.
+        `recheck`: called if messages were appended since, while the log is locked; an error that it raises refuses the
+        op.
         """
 
         def grown(ops: bool) -> None:
@@ -106,7 +109,7 @@ class AppendableLog(OpenLog):
                 recheck()
 
         def either(ops: bool) -> None:
-            """Ops of ours, or one of the log's own program, which stands in the log itself: `interrupted`."""
+            """An op of ctxkit, or `interrupted` by the log's own program, which is in the log itself."""
             path, seen = opening.path, opening.source.seen
             if not ops and path is not None and seen is not None and opening.laid_out is opening.source:
                 ops = _holds_op(open_log(path), seen.size)
@@ -130,7 +133,7 @@ class AppendableLog(OpenLog):
         self.refresh()
 
     def make_durable(self) -> None:
-        """What was appended to this log is on the disk from now on. Raises WriteFailed, NoSuchLog, NoPermission."""
+        """Sync what was appended to this log. Raises WriteFailed, NoSuchLog, NoPermission."""
         opening = self.opening
         if opening.path is None or self.dry_run:
             return
@@ -167,7 +170,7 @@ class AppendableLog(OpenLog):
         self._state = self._ledger = None
 
     def afresh(self) -> Self:
-        """The same log as it is now, read by itself: this object goes on with what it has read."""
+        """The same log as it is now, as a new object: this object keeps what it has read."""
         opening, found = self.opening, copy.copy(self)
         if opening.path is not None:
             found.opening = read_source(
@@ -202,7 +205,7 @@ class AppendableLog(OpenLog):
             yield spelled(entry.body).encode("ascii") + b"\n"
 
     def copy_out(self) -> Iterator[bytes]:
-        """The whole stream byte for byte, with the ops of a sidecar that was named, then what was appended to it."""
+        """The whole stream byte for byte, with the ops of a named sidecar, then what was appended to it."""
         source = self.opening.source
         yield from self.merged() if self._beside() else source.chunks()
         if self.opening.pending and source.size and source.read(source.size - 1, 1) != b"\n":
@@ -212,7 +215,7 @@ class AppendableLog(OpenLog):
 
 
 def _holds_op(source: Source, start: int) -> bool:
-    """Whether an op stands behind `start`, or may stand there: a record that was cut off there may have been one."""
+    """Whether there is an op after `start`, or may be one: a record that was cut off there may have been an op."""
     if start and source.read(start - 1, 1) != b"\n":
         return True
     return any(isinstance(row.ctxkit, str) for block in BlockReader(source, Row, [], start=start) for row in block.rows)
@@ -222,13 +225,13 @@ _ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 def check_id(text: str) -> None:
-    """Raises Usage for an op id that would read as a number, a range, a list or an item where ops are named."""
+    """Raises Usage for an op id that could be read as a number, a range, a list or an item."""
     if _ID.fullmatch(text) is None:
         raise Usage(f"--op-id {text!r} is not an id", "letters, digits, - and _; at least one letter; 128 at most")
 
 
 def require_message(record: dict[str, Any]) -> None:
-    """Raises BadMessage for what would not be read back as a message."""
+    """Raises BadMessage for something that would not be read back as a message."""
     role = record.get("role")
     if not isinstance(role, str) or not role.strip() or isinstance(record.get("ctxkit"), str):
         raise BadMessage("a message needs a `role` (user, assistant, …), and no `ctxkit` key: nothing was added")

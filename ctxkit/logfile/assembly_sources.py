@@ -1,7 +1,7 @@
-"""Assembling: the texts, and the definitions of tools, that config and caller put around a context: read from files.
+"""Reads the texts and tool definitions that config and caller put around a context from their files.
 
-Pipeline: `Log.assembled` -> here -> `core/assembly.py`, which says where they stand. Config of a cloned folder
-may name files inside that folder only (`store/keys.py`); here links are followed too, and none leads out of it.
+Pipeline: `Log.assembled` -> here -> `core/assembly.py`, which decides their places. Config of a cloned folder may only
+name files inside that folder (`store/keys.py`); links are checked here, and none may lead out of it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ TOOLS_HINT = "a JSON list of definitions as a provider takes them, or an object 
 def assemble(log: OpenLog, own: str | None = None) -> Assembly:
     """What config puts around the context of `log`, and the status of its threads.
 
-    `own`: the caller's words behind that status; None: those of the file `assembly.status`. Raises BadConfig for a file
-    that is missing, larger than LARGEST bytes or no text, NoPermission, ReadFailed; of a log that is only looked at
+    `own`: the caller's text after that status; None: that of the file `assembly.status`. Raises BadConfig for a file
+    that is missing, larger than LARGEST bytes or not text, NoPermission, ReadFailed. For a log that is only read
     (`log.looks`) such a file is left out, and named in `log.noticed`.
     """
     lead = []
@@ -63,13 +63,13 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
 
 
 def _threaded(log: OpenLog) -> bool:
-    """Whether there may be threads to tell of: columns know without a look at each message."""
+    """Whether there may be threads; columns know it without a look at each message."""
     messages = log.messages
     return not isinstance(messages, Columns) or bool(messages.threads or log.state().board.items or log.lens_agent)
 
 
 def configured_tools(log: OpenLog) -> list[Tool]:
-    """The tool definitions in the file that config names; none where it names none. Raises as `assemble` does."""
+    """The tool definitions in the file that config names, if any. Raises as `assemble` does."""
     name = log.config["tools"]
     for _, text in _configured(log, "tools", name, TOOLS_HINT) if name else ():
         try:
@@ -81,7 +81,7 @@ def configured_tools(log: OpenLog) -> list[Tool]:
 
 
 def tools_in(text: str, where: str, after: str = "") -> list[Tool]:
-    """The tool definitions in the text of a file that the caller named; `after` as of `words_of`. Raises BadTools."""
+    """The tool definitions in the text of a file that the caller named; `after` as in `words_of`. Raises BadTools."""
     try:
         return _definitions(text)
     except ValueError as error:
@@ -100,9 +100,9 @@ def _definitions(text: str) -> list[Tool]:
 
 
 def _configured(log: OpenLog, key: str, name: str, hint: str = HINT) -> Iterator[tuple[str, str]]:
-    """The files that a value of config names, each with its text; none, and a notice, where one is empty or leads out.
+    """The files that a value of config names, each with its text; none, and a notice, if one is empty or leads out.
 
-    What cannot be read is raised, or, of a log that is only looked at, noticed and left out.
+    What cannot be read is raised or, for a log that is only read, noticed and left out.
     """
     where = f"{log.config.origin(key)}: {key}: {name}"
 
@@ -154,11 +154,11 @@ def folder_of(log: OpenLog) -> Path:
 
 
 def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFiles:
-    """The files that `name` stands for, in a log's `folder`: a file; with `several` also all below a folder, or those
-    that fit a pattern (`*`, `**`, `?`, `[]`), by path.
+    """The files that `name` stands for, in a log's `folder`: a file; with `several` also all files below a folder, or
+    those that fit a pattern (`*`, `**`, `?`, `[]`), sorted by path.
 
-    Hidden files and links that lead out are left out; of a folder, what is beyond FILES or LARGEST bytes, too. Raises
-    BadConfig where there is nothing of that name, or none fits.
+    Hidden files and links that lead out are left out, and so is what is beyond FILES or LARGEST bytes in a folder.
+    Raises BadConfig if there is nothing of that name, or nothing fits.
     """
     if not name or "\0" in name:
         raise BadConfig("not a file name")
@@ -181,13 +181,14 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
 
 
 def _fixed(parts: Sequence[str]) -> int:
-    """How many parts of a path stand before its pattern: one that is there under this very name is no pattern."""
+    """How many parts of a path come before its pattern: a part that exists under this exact name is not a pattern."""
     places = (i for i, part in enumerate(parts) if _MAGIC.search(part) and not os.path.lexists(Path(*parts[: i + 1])))
     return next(places, len(parts))
 
 
 def _fitting(base: Path, pattern: Sequence[str], unlisted: dict[str, OSError]) -> Iterator[str]:
-    """Paths below `base` that fit. `**`, which is all below a folder, enters no link: it may lead round or out.
+    """Paths below `base` that fit. `**`, which is everything below a folder, follows no link: it may lead in a circle
+    or out.
 
     `unlisted`: gets the folders that cannot be listed, and why.
     """
@@ -221,7 +222,7 @@ def _fitting(base: Path, pattern: Sequence[str], unlisted: dict[str, OSError]) -
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What a folder holds, by name; nothing where it went meanwhile, or is no folder. Raises OSError."""
+    """The content of a folder, by name; nothing if it is gone or not a folder. Raises OSError."""
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
@@ -230,8 +231,8 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> ConfiguredFiles:
-    """The files below `base` that fit, sorted by path, as far as they go in. Raises BadConfig where there is none;
-    NoPermission, ReadFailed where `base` cannot be listed.
+    """The files below `base` that fit, sorted by path, up to the limits. Raises BadConfig if there is none;
+    NoPermission, ReadFailed if `base` cannot be listed.
     """
     unlisted: dict[str, OSError] = {}
     some = sorted(set(islice(_fitting(base, pattern, unlisted), SCANNED + 1)))
@@ -275,7 +276,7 @@ def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> Conf
 
 
 def _text(path: Path) -> str:
-    """The text of a file that config names. Raises BadConfig, NoPermission, ReadFailed with what is wrong alone."""
+    """The text of a file that config names. Raises BadConfig, NoPermission, ReadFailed with the fault alone."""
     try:
         return _text_of(path)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -315,10 +316,10 @@ def words_of(
     name: str, option: str = "--status", after: str = ": nothing was printed", refused: type[CtxkitError] = Usage,
     largest: int = LARGEST,
 ) -> str:  # fmt: skip
-    """The text of a file or pipe that the caller named with `option`; `after`: what did not happen where it fails;
-    `largest`: its bytes.
+    """The text of a file or pipe that the caller named with `option`; `after`: the end of the error message, which says
+    what did not happen; `largest`: its size in bytes.
 
-    Raises NoSuchLog, NoPermission, ReadFailed; `refused` for what is no text.
+    Raises NoSuchLog, NoPermission, ReadFailed; `refused` for what is not text.
     """
     where, hint = f"{option} {name}", "a file with text, or -"
     try:
@@ -335,7 +336,7 @@ def words_of(
 
 
 def decoded(raw: bytes, largest: int = LARGEST) -> str:
-    """The text of these bytes. Raises ValueError for what is too large, or no text."""
+    """The text of these bytes. Raises ValueError if they are too large, or not text."""
     if len(raw) > largest:
         raise ValueError(f"larger than {largest:,} bytes")
     try:

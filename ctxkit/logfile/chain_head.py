@@ -1,8 +1,8 @@
-"""The head of a log, which vouches for its ops and records; and what is wrong with the chain of its ops.
+"""The head of a log, which covers its ops and records; and what is wrong with the chain of its ops.
 
 Two digests: of the newest op, which names the one before it, and so on; and of all bytes that are not ops, up to the
-rows that the log had when that op was written (replay 61). Kept elsewhere, it shows that the newest ops are gone, or
-that a record was changed, which the log itself cannot show.
+rows that the log had when that op was written (replay 61). Stored elsewhere, it shows that the newest ops are missing,
+or that a record was changed, which the log itself cannot show.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class ChainHead(msgspec.Struct, frozen=True):
 
 
 def head(log: OpenLog) -> ChainHead | None:
-    """The head of a log as it is; None where it has no ops that are chained. Reads the records up to the newest op.
+    """The head of a log as it is; None if it has no chained ops. Reads the records up to the newest op.
 
-    Across breaks it vouches for all ops where these are accepted, else for those behind the newest break alone.
+    Across breaks it covers all ops if these are accepted, else only those after the newest break.
     """
     entries = log.ledger.entries
     if not chain.is_chained(entries):
@@ -57,9 +57,9 @@ def head(log: OpenLog) -> ChainHead | None:
 
 
 def proved(log: OpenLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
-    """The op that a head was taken after, and what speaks against the log going on from there. Raises Usage.
+    """The op that a head was taken after, and the reasons why the log does not continue from there. Raises Usage.
 
-    What is noted as accepted is not asked for: whoever writes the log can write that, too.
+    Accepted breaks are ignored, because whoever writes the log can write those too.
     """
     told = _HEAD.fullmatch(text.strip().removeprefix("head: "))  # also the line as it was printed
     if told is None:
@@ -92,7 +92,7 @@ def proved(log: OpenLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
 
 
 def findings(log: OpenLog) -> Iterator[Finding]:
-    """Breaks of the chain, accepted ones as notes; ops that are not chained, and a file of ops that holds none."""
+    """Breaks of the chain, accepted ones as notes; ops without a chain, and a file of ops that holds none."""
     entries, opening = log.ledger.entries, log.opening
     known = accepted(opening.sidecar)
     for one in chain.breaks(entries):
@@ -119,7 +119,7 @@ def findings(log: OpenLog) -> Iterator[Finding]:
 
 
 def _reordered(log: OpenLog) -> Iterator[Finding]:
-    """Ops of a sidecar that stand behind one that was written later: the log's program dropped rows (replay 21)."""
+    """Ops of a sidecar that come after one that was written later: the log's program dropped rows (replay 21)."""
     written = {id(line): k for k, line in enumerate(log.transcript.ops)}
     newest: LedgerEntry | None = None
     for entry in log.ledger.entries:
@@ -133,7 +133,7 @@ def _reordered(log: OpenLog) -> Iterator[Finding]:
 
 
 def parting(one: OpenLog, other: OpenLog) -> str:
-    """Up to which op two copies of a log are the same, in words; "" where they are, or where they share none."""
+    """Up to which op two copies of a log are the same, in words; "" if they are the same, or share none."""
     ours, theirs = one.ledger.entries, other.ledger.entries
     pairs = zip(ours, theirs, strict=False)
     same = sum(1 for _ in takewhile(lambda pair: chain.link(pair[0].body) == chain.link(pair[1].body), pairs))

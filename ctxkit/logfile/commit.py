@@ -1,4 +1,4 @@
-"""Committing: what is decided becomes an op of the log: stamped, sized, and appended once.
+"""Committing: a decision becomes an op of the log: stamped, sized, and appended once.
 
 Pipeline: a capability decides, `Log` (a method per command) calls `commit`, `logfile/append.py` appends.
 """
@@ -28,7 +28,7 @@ ALSO = {"trim": "compact"}
 
 
 class WritableLog(AppendableLog):
-    """A log that takes decisions. `op_id`: the id of the next op; `said`, `notes`: the words of the last decision."""
+    """A log that takes decisions. `op_id`: the id of the next op; `said`, `notes`: the text of the last decision."""
 
     op_id: str | None = None
     said = ""
@@ -41,14 +41,14 @@ class WritableLog(AppendableLog):
     def commit(
         self, name: str, decide: Callable[[], Decision], recheck: Callable[[Op], None] | None = None
     ) -> Op | None:
-        """Stamp and append what is decided; None, and nothing appended, where there is nothing to do.
+        """Stamp and append the result of a decision; None, and nothing appended, if there is nothing to do.
 
-        An op is only appended to the log that it was decided on: where others came meanwhile, it is decided again on
-        what the log is now, TRIES times at most; what is settled stands where nothing that it names changed (replay
-        62). `recheck`: raises where the op must not be appended to the log as it has become since it was read; it
-        is asked where messages came, and for what is settled where ops did.
+        An op is only appended to the log that it was decided on. If others came meanwhile, it is decided again on the
+        log as it is now, at most TRIES times; a settled decision is kept if nothing that it names changed (replay 62).
+        `recheck` raises if the op must not be appended to the log as it has become; it is called if messages came, and
+        for a settled decision if ops came.
 
-        Where the log has an op with `op_id` already, a retry: nothing is decided or appended, and that op is returned.
+        If the log already has an op with `op_id` (a retry), nothing is decided or appended, and that op is returned.
         Raises UpdatedElsewhere.
         """
         decision = self._decided(name, decide)
@@ -84,13 +84,13 @@ class WritableLog(AppendableLog):
         return UpdatedElsewhere(text, "check the log, and try again")
 
     def _moved_up(self, op: Op) -> Op:
-        """A settled op, to stand behind the ops that came. One that puts a whole context in place keeps its point, as
+        """A settled op, moved after the ops that came. One that replaces the whole context keeps its point, because
         later messages stay beside it.
         """
         return op if puts_whole(op) else msgspec.structs.replace(op, at=self.here())
 
     def _repeated(self, name: str) -> Op | None:
-        """The op with `op_id`, where the log has it already: durable now. Raises Usage where that is another command's,
+        """The op with `op_id`, if the log has it already, made durable. Raises Usage if it is another command's,
         WriteFailed.
         """
         known = self.ledger.by_id.get(self.op_id) if self.op_id else None
@@ -106,7 +106,7 @@ class WritableLog(AppendableLog):
         return known.op
 
     def _decided(self, name: str, decide: Callable[[], Decision]) -> Decision | Op:
-        """What is decided on the log as it was read; or the op with `op_id`, where it is there already."""
+        """The decision on the log as it was read; or the op with `op_id`, if it is there already."""
         known = self._repeated(name)
         if known is not None:
             return known
@@ -137,13 +137,13 @@ class WritableLog(AppendableLog):
 
     @property
     def chosen_by_model(self) -> bool:
-        """Whether a model chose what an op took out: then, and only then, a cleanup may be waiting."""
+        """Whether a model chose what an op took out: only then a cleanup may be due."""
         return any("answer" in line.body for line in self.transcript.ops)
 
     def look_through(self, op: Op) -> str:
-        """From now on this object's context is as if `op` stood behind everything; nothing is appended. Its id.
+        """From now on this object's context is as if `op` came after everything; nothing is appended. Returns its id.
 
-        What was looked through before stays.
+        Earlier ops of `look_through` stay.
         """
         made = self.stamp(op, None)
         self._state = self.state_with(made)
@@ -153,28 +153,28 @@ class WritableLog(AppendableLog):
     # What the log's room does not know: `Log` says what happens then.
 
     def before_append(self, op: Op) -> None:
-        """Called before an op is appended: `Log` makes a checkpoint of what it replaces."""
+        """Called before an op is appended: `Log` makes a checkpoint of the context that it replaces."""
 
     def after_append(self, op: Op) -> None:
         """Called once an op is durable."""
 
     def weigh(self, after: State) -> None:
-        """Called with what an op makes of the context: `Log` counts it, where account of tokens is kept."""
+        """Called with the context after an op: `Log` counts it, if a token log is kept."""
 
     def again(self, op: Compact, told: Names, leave: Names) -> str | None:
-        """The words of a summary that `op` made, for the names `told` alone, when `leave` leave; None where it cannot
-        be made again.
+        """The text of a summary that `op` made, for the names `told` alone, when `leave` leave; None if it cannot be
+        written again.
         """
         return None
 
 
 def puts_whole(op: Op) -> bool:
-    """Whether an op says all that the context holds."""
+    """Whether an op defines the whole context."""
     return isinstance(op, Edit) or (isinstance(op, Restore) and op.mode == "replace")
 
 
 def sizes(before: State, after: State, counted: Figures | None) -> tuple[Count, Count]:
-    """What an op says of the context before and after it; tokens where they were counted, by one counter."""
+    """The sizes of the context before and after an op; tokens if they were counted, by one counter."""
     one, other = (Count(messages=len(state.shown())) for state in (before, after))
     if counted is not None:
         left = counted.beyond if counted.left is None else counted.left

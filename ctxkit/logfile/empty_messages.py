@@ -1,7 +1,7 @@
-"""How many messages of a log say nothing, as its format reads them: then it is hardly of that format.
+"""How many messages of a log have no content in its format: if many, the log is hardly of that format.
 
-Pipeline: `logfile/read.py` asks once for each log that is opened. A few messages from either end are looked at, so that
-a log of a gigabyte costs what a small one does; all are, before it is said that none says anything.
+Pipeline: `logfile/read.py` asks once for each log that is opened. A few messages from either end are read, so that a
+log of a gigabyte takes as long as a small one; all are read before a log is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ Read = Callable[[Message], Content | None]
 
 
 class EmptyMessages(NamedTuple):
-    """`silent` of `large` messages at either end say nothing; `whole`: and no other message of the log does."""
+    """`silent` of `large` messages at either end have no content; `whole`: and neither has any other message of the
+    log.
+    """
 
     silent: int
     large: int
@@ -31,7 +33,7 @@ class EmptyMessages(NamedTuple):
 
 
 def silence(messages: Sequence[Message], read: Read) -> EmptyMessages | None:
-    """What is silent, where more than half of the large messages at either end are; None where they are not."""
+    """The empty messages, if more than half of the large messages at either end are; else None."""
     count = len(messages)
     ends = range(count) if count <= 2 * AT_EITHER_END else [*range(AT_EITHER_END), *range(count - AT_EITHER_END, count)]
     large = [one for at in ends if (one := messages[at]).bytes > LARGE]
@@ -48,7 +50,7 @@ def _any(messages: Iterable[Message], read: Read) -> bool:
 
 
 def _says(message: Message, read: Read) -> bool:
-    """Whether a message has words, thinking, calls, results, or something that is known to say more than words."""
+    """Whether a message has text, thinking, calls, results, or something else that is known to be content."""
     if message.calls or message.results:
         return True
     content = read(message)
@@ -61,14 +63,14 @@ def _says(message: Message, read: Read) -> bool:
 
 
 def _is_blank(content: Content) -> bool:
-    """Whether a message is read to its last key, and its owner wrote no words: it hides none."""
+    """Whether a message is known to its last key, and has no text: nothing is hidden in it."""
     if any("role" not in row for row in content.rows):  # a row of a program's own shape, which its reader knows
         return any(isinstance(part, Text) for part in content.parts)
     return any(row.keys() <= KNOWN and _is_text(row.get("content")) for row in content.rows)
 
 
 def _is_text(value: object) -> bool:
-    """Whether a message's content is a text, a list of texts, or null: nothing that could be read otherwise."""
+    """Whether a message's content is a text, a list of texts, or null: nothing that could be read differently."""
     if isinstance(value, list):
         return all(isinstance(part, dict) and part.keys() == {"type", "text"} for part in value)
     return value is None or isinstance(value, str)

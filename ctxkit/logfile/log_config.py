@@ -1,7 +1,7 @@
-"""The config of a log, looked at and changed, without reading the log: it may be damaged, or another program's.
+"""Reads and changes the config of a log, without reading the log: it may be damaged, or another program's.
 
 Pipeline: `config` calls it. A change is planned, planned again under the sidecar's lock, and replaces the file as a
-whole. What is changed is the sidecar's config.toml, or the user's own.
+whole. The file is the sidecar's config.toml, or the user's own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNCHANGED = ": nothing was changed"
 
 
 class ConfigChange(NamedTuple):
-    """What a change does: the file, the key, what it was and is there (None: not set), and what is still wrong."""
+    """A change: the file, the key, its value before and after (None: not set), and what is still wrong."""
 
     file: Path
     key: str
@@ -62,7 +62,7 @@ class Configured:
         """What was ignored, of the sidecar's folder and in the files that were read."""
 
     def load(self, *, tolerant: bool = False, env: bool = True, instead: Mapping[Path, str] | None = None) -> Config:
-        """All settings; of the user's own config those and the defaults. Raises what `config.load` raises."""
+        """All settings; for the user's own config those and the defaults. Raises what `config.load` raises."""
         side = self.beside.config_path if self.beside else None
         known = self.env if env and not self.own else {}
         base = self.beside.base if self.beside else None
@@ -73,7 +73,7 @@ class Configured:
         return found
 
     def get(self, name: str) -> Setting:
-        """One setting. Raises BadConfig; NothingChanges where it has no value."""
+        """One setting. Raises BadConfig; NothingChanges if it has no value."""
         name, key, _ = _named(name)
         found = self.load()
         if key is AGENT:
@@ -86,7 +86,7 @@ class Configured:
         return setting
 
     def set(self, name: str, text: str, *, dry_run: bool = False) -> ConfigChange:
-        """Set a key to what was typed. Raises BadConfig, Usage, NoPermission, CannotCreate, Locked."""
+        """Set a key to a typed value. Raises BadConfig, Usage, NoPermission, CannotCreate, Locked."""
         name, key, path = _named(name, UNCHANGED)
         try:
             f"{name}{text}".encode()
@@ -111,7 +111,7 @@ class Configured:
         return self._change(name, plan, dry_run=dry_run, pair=name)
 
     def unset(self, name: str, *, dry_run: bool = False) -> ConfigChange:
-        """Take a key out of the file, also one that is not known. Raises NothingChanges where it is not there."""
+        """Remove a key from the file, also an unknown one. Raises NothingChanges if it is not there."""
         key: Key | None = None
         unknown: BadConfig | None = None
         try:
@@ -169,7 +169,7 @@ class Configured:
     def _planned(
         self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str], pair: str
     ) -> tuple[str | None, ConfigChange]:
-        """The new text (None: it is as wished already), and what that changes. Raises what the plan raises."""
+        """The new text (None: nothing to change), and the changes. Raises what the plan raises."""
         file = self._file()
         found = tomlread.read(file)
         if found is not None and found.owner not in (0, os.geteuid()):
@@ -200,7 +200,7 @@ class Configured:
 
 
 def _as_it_was(file: Path, text: str) -> str:
-    """With the line ends and the mark at the start that the file has."""
+    """With the line ends and the byte order mark of the file."""
     try:
         raw = file.read_bytes()
     except OSError:
@@ -211,7 +211,7 @@ def _as_it_was(file: Path, text: str) -> str:
 
 
 def _named(name: str, after: str = "") -> tuple[str, Key, tuple[str, ...]]:
-    """A key as typed: its name, its row of the table, its path. An agent's name may stand in quotes, as in TOML."""
+    """A key as typed: its name, its row of the table, its path. An agent's name may be in quotes, as in TOML."""
     agent = config.agent_of(name)
     if agent is None:
         return name, key_of(name, after=after), tuple(name.split("."))
@@ -227,11 +227,11 @@ def _named(name: str, after: str = "") -> tuple[str, Key, tuple[str, ...]]:
 
 
 def overridden(name: str, env: Mapping[str, str]) -> str | None:
-    """The variable that counts before the files, where it is set."""
+    """The environment variable that comes before the files, if it is set."""
     variable = config.variable_of(key_of(name))
     return variable if variable and env.get(variable) else None
 
 
 def as_typed(setting: Setting) -> str:
-    """A setting's value as it is typed; nothing where there is none."""
+    """A setting's value as it is typed; "" if there is none."""
     return "" if setting.written is None else written(setting.written)

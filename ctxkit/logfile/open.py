@@ -1,6 +1,6 @@
 """A log, opened for reading: its messages, its state, its context, and the content that is printed.
 
-Content is read again from the file only for what is printed, so memory follows the number of messages, not their bytes.
+Content is read from the file again only if it is printed, so memory grows with the number of messages, not their bytes.
 `Log` (in `api/log.py`) adds a method per writing command.
 """
 
@@ -53,10 +53,9 @@ Meter = Callable[["OpenLog", Figures, "OpenLog | None"], None]
 
 
 class OpenLog:
-    """What a log holds. `force`: fold ops that do not fit too; `now`: as typed.
+    """The content of a log. `force`: also apply ops that do not fit; `now`: as typed.
 
-    `at`: the op to look back to; with ^ behind it, to before it. The clock is injected:
-    `clock()` gives seconds since 1970.
+    `at`: the op whose state is shown; with ^ after it, the state before it. `clock()` gives seconds since 1970.
     """
 
     def __init__(self, opening: Opening, config: Config, *, clock: Callable[[], float] = time.time) -> None:
@@ -97,19 +96,18 @@ class OpenLog:
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
-        `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many;
-        `format`: its name, or `auto` for by its content (default: what the config says); `env`: the environment
-        (default: the process's own); `strict`: raise BadConfig where something of a folder's own config would be
-        ignored; `progress`: told after each block how many bytes are read, and of how many; `before`: called
-        with the bytes before they are read; `tolerant`: mistakes of the config are kept in `config.errors`, and what
-        they say does not count. `log` may be a `Source` too: bytes that are at hand. Raises NoSuchLog,
-        NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
+        `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many; `format`:
+        its name, or `auto` to detect it (default: the config's); `env`: the environment (default: the process's own);
+        `strict`: raise BadConfig if something of a folder's own config would be ignored; `progress`: called after each
+        block with the bytes read and their total; `before`: called with the bytes before they are read; `tolerant`:
+        mistakes of the config are kept in `config.errors`, and have no effect. `log` may be a `Source` too: bytes that
+        are at hand. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
         """
         known = os.environ if env is None else env
         loaded: list[Config] = []
 
         def settle(path: Path | None, beside: Sidecar | None) -> str:
-            """The config, which is loaded before the log is read, since it may name the format."""
+            """The config, which is loaded before the log is read, because it may name the format."""
             if strict and beside is not None and beside.ignored:
                 raise BadConfig(beside.notices[0].removesuffix(": ignored"), "leave out --strict")
             folder = path.resolve().parent if path else Path.cwd()
@@ -128,7 +126,7 @@ class OpenLog:
 
     @property
     def transcript(self) -> Transcript:
-        """Messages, ops and damage, as they stand in the log."""
+        """Messages, ops and damage of the log."""
         return self.opening.transcript
 
     @property
@@ -143,7 +141,7 @@ class OpenLog:
 
     @property
     def model(self) -> str:
-        """The model that the log names: of the thread that is looked at, where it has one of its own; "" for none."""
+        """The model that the log names: of the shown thread, if it has its own; "" for none."""
         side = self.state().sidechain(self.lens_thread)
         return (side.model if side is not None else "") or self.transcript.model
 
@@ -155,7 +153,7 @@ class OpenLog:
         return self._ledger
 
     def breaks(self) -> list[ChainBreak]:
-        """Where the chain of its ops does not hold, and nobody accepted that (replay 61). Raises ReadFailed."""
+        """Where the chain of its ops is broken and nobody accepted it (replay 61). Raises ReadFailed."""
         found = breaks(self.ledger.entries)
         if not found:
             return found
@@ -182,22 +180,22 @@ class OpenLog:
         return found
 
     def tell(self, figures: Figures, other: OpenLog | None = None) -> None:
-        """These were counted, from this log to the `other` where two are compared."""
+        """Called with figures that were counted, of this log and of the `other` if two are compared."""
         self.figures = figures
         if self.meter is not None:
             self.meter(self, figures, other)
 
     def looked_at(self) -> LedgerEntry:
-        """The op that is looked back to, or, with ^ behind it, to right before. Raises NoSuchOp."""
+        """The op whose state is shown, or, with ^ after it, the state before. Raises NoSuchOp."""
         return self.ledger.find((self.at or "").removesuffix(BEFORE))
 
     def back_to(self, name: str) -> tuple[Transcript, Ledger]:
-        """The log up to and including op `name`, or, with ^ behind it, right before that op (replay 46)."""
+        """The log up to and including op `name`, or, with ^ after it, right before that op (replay 46)."""
         op = self.ledger.find(name.removesuffix(BEFORE))
         return self.upto(op.place, op.number - name.endswith(BEFORE))
 
     def upto(self, rows: int, ops: int) -> tuple[Transcript, Ledger]:
-        """The log as it was with so many rows and ops."""
+        """The log as it was with this number of rows and ops."""
         ledger, transcript = self.ledger.upto(ops), self.transcript
         if rows >= transcript.rows:
             return transcript, ledger
@@ -208,9 +206,9 @@ class OpenLog:
         return msgspec.structs.replace(transcript, messages=messages, row_of=row_of), ledger
 
     def agents(self) -> dict[str, Path]:
-        """What agents did that the log's program keeps in files of their own beside it: a log each, by agent.
+        """The logs of subagents that the log's program keeps in separate files beside it, by agent.
 
-        Each is a log for itself, with numbers and ops of its own. The folder is looked at when this is asked.
+        Each is a separate log, with its own numbers and ops. The folder is read when this is asked.
         """
         path, place = self.opening.path, self.opening.format.agents
         if path is None or place is None:
@@ -220,7 +218,7 @@ class OpenLog:
         return named(path.parent / path.stem / place[0], *place[1:])
 
     def known_ops(self) -> None:
-        """Raises UnknownOp where an op in force is not known to this ctxkit (replay 24)."""
+        """Raises UnknownOp if an op in force is not known to this ctxkit (replay 24)."""
         beside = self.opening.sidecar
         if beside is not None and beside.ignored and beside.may_hold_ops():
             text = f"{beside.folder} {beside.ignored} and may hold ops, which are ignored: nothing was exported"
@@ -232,7 +230,7 @@ class OpenLog:
             raise UnknownOp(f"{text}: nothing was exported", "a newer ctxkit may; --skip-unknown goes on without it")
 
     def identity(self, n: int) -> str:
-        """The identity of message n, which `at.last` is compared with."""
+        """The identity of message n, to compare with `at.last`."""
         return identity_of(self.opening, self.messages[n - 1], lambda: self.content(n))
 
     def projection(self) -> Projection:
@@ -266,14 +264,14 @@ class OpenLog:
         return moment
 
     def now_name(self, written: Callable[[float], str] = iso) -> str:
-        """What windows count from, in words: `last (2026-02-12T14:30:00Z)`; `written`: how a time is."""
+        """What windows count from, in words: `last (2026-02-12T14:30:00Z)`; `written`: how a time is formatted."""
         asked = self.now or self.config["now"]
         moment = self.now_seconds() if asked != "last" else self.state().last
         shown = written(moment) if moment is not None else "no message has a time"
         return f"{asked} ({shown})" if asked in ("last", "wall") else shown
 
     def reference(self) -> float:
-        """Now in seconds for `--since 2h` and dates: as `now_seconds`, the clock where the log has no time."""
+        """Now in seconds for `--since 2h` and dates: as `now_seconds`, or the clock if the log has no time."""
         now = self.now_seconds()
         if now is None:
             now = self.state().last
@@ -293,7 +291,7 @@ class OpenLog:
         return list(self.listed())
 
     def listed(self) -> Sequence[Name]:
-        """The same without a list where one unbroken run of messages is shown: a range."""
+        """The same names; if one unbroken run of messages is shown, as a range."""
         return listed(self.state(), self.projection())
 
     def ranker(self, asked: Selection, *, leaves: bool, request: Planning | None) -> Rank:
@@ -306,7 +304,7 @@ class OpenLog:
     ) -> Names:  # fmt: skip
         """What a selection stands for (`leaves`: to leave); criteria see `shown`, else the context before windows.
 
-        `request`: the conversation in which a model asks for it, which is not shown.
+        `request`: the conversation in which a model asks for it, which is not shown to it.
         """
         state = self.state()
         self.ranked.reset()
@@ -331,11 +329,11 @@ class OpenLog:
         return text
 
     def content(self, n: int) -> Content:
-        """Message n in full, read from the file; looking back, without the rows that it was given since."""
+        """Message n in full, read from the file; for an earlier state, without rows added to it since."""
         return self._content(self._held(n))
 
     def recorded(self, n: int) -> Content:
-        """The same for a search: the words that its rows hold, whatever is shown of them."""
+        """The same for a search: the text in its rows, whatever is shown of them."""
         return self._content(self._held(n), recorded=True)
 
     def _held(self, n: int) -> Message:
@@ -350,19 +348,19 @@ class OpenLog:
         return [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
 
     def usage(self, n: int) -> RequestUsage | None:
-        """What the provider counted of the request that message n answers, and of n; None where nothing is recorded."""
+        """What the provider counted for the request that message n answers, and for n; None if nothing is recorded."""
         message = self._held(n)
         beside = self.transcript.counts.get(n)
         return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
 
     def noted(self, n: int) -> RequestUsage | None:
-        """What an export noted in message n, which is no reply: tokens of the context up to there, itself included."""
+        """What an export recorded in message n, which is not a reply: tokens of the context up to and including it."""
         span = self._held(n).offset, self._held(n).size
         told = usage(self._rows([span])) if MARK.encode() in self.opening.laid_out.read(*span) else None
         return told if told is not None and told.estimated else None
 
     def reply(self, n: int) -> tuple[RequestUsage | None, str]:
-        """What the provider counted of reply n, and the model that its rows name, or ""."""
+        """What the provider counted for reply n, and the model that its rows name, or ""."""
         message = self._held(n)
         rows = self._rows([(message.offset, message.size), *message.more])
         held = (one for row in rows for one in (row, row.get("message")) if isinstance(one, dict))
@@ -370,7 +368,7 @@ class OpenLog:
         return (self.usage(n) if n in self.transcript.counts else usage(rows)), model
 
     def noted_limit(self) -> int | None:
-        """Tokens that the program itself took for the limit of its newest request; None where it notes none."""
+        """The limit in tokens that the program itself recorded for its newest request; None if there is none."""
         noted = self.transcript.counts
         return window(self._rows([noted[max(noted)]])) if noted else None
 
@@ -387,14 +385,14 @@ class OpenLog:
         return self.content(name) if isinstance(name, int) else content_of(self.state().board.items[name].message)
 
     def text(self, name: Name) -> str:
-        """All words of a message, for --grep."""
+        """All text of a message, for --grep."""
         return "\n".join(words(self.full(entry(self.state(), name))))
 
     @property
     def answered(self) -> frozenset[str]:
-        """Ids of calls whose result stands anywhere in the log.
+        """Ids of calls whose result is anywhere in the log.
 
-        Not those that the log's program itself holds without their result: it knows of none.
+        Without calls that the log's program itself considers unanswered.
         """
         transcript = self.transcript if self.at is None else self.back_to(self.at)[0]
         messages, view = transcript.messages, transcript.view
@@ -408,7 +406,7 @@ class OpenLog:
 
 
 def words(content: Content) -> Iterator[str]:
-    """All words of a message: its text, thinking, calls with their arguments, results."""
+    """All text of a message: its text, thinking, calls with their arguments, results."""
     for part in content.parts:
         match part:
             case Text(text=text) | Thinking(text=text):

@@ -1,6 +1,6 @@
-"""Parameters: what a projection used, each with where it comes from (law 1: `show --explain` prints what it used).
+"""The parameters of a context, each with its origin (law 1: `show --explain` prints them).
 
-Pipeline: read off an opened log after its projection was set; `status` and `show --explain` print it.
+Pipeline: read from an opened log after its projection was set; `status` and `show --explain` print them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ctxkit.logfile.open import BEFORE, OpenLog
 class ValueWithOrigin(msgspec.Struct, frozen=True):
     """A value and its origin: `op 3`, `path:line` of a config, `CTXKIT_WINDOW_DEFAULT`, `default`.
 
-    Of a window: seconds, 0 = off.
+    For a window: seconds, 0 = off.
     """
 
     value: int | None
@@ -31,7 +31,7 @@ class ValueWithOrigin(msgspec.Struct, frozen=True):
 class WindowOrigin(msgspec.Struct, frozen=True):
     """What windows count from. `name`: last, wall, or a time as typed; `time`: ISO, UTC.
 
-    `time` is None where no message has one, and for `last` where no window is in force: then nobody looked for it.
+    `time` is None if no message has one, and for `last` if no window is in force.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Around(msgspec.Struct, frozen=True):
 
 
 class Parameters(msgspec.Struct, frozen=True):
-    """All that a projection depends on besides the log.
+    """Everything besides the log that a context depends on.
 
-    `window`: for all; `agents`: by name, those that have one of their own; `newest`: `window.messages`. `at`: number
-    of the op that is looked back to; `before`: to right before it. `forced`: ops that do not fit and were applied all
-    the same, by --force-replay. `assembly`: what is put around the messages, in order; None where nobody looked.
-    `budget`: tokens that it was made to fit, and who asked for that; None: nobody did.
+    `window`: for all; `agents`: by name, those that have their own; `newest`: `window.messages`. `at`: the number of
+    the op whose state is shown; `before`: the state before it. `forced`: ops that do not fit and were applied by
+    --force-replay. `assembly`: what is put around the messages, in order; None if it was not read. `budget`: the tokens
+    that the context was made to fit, and who asked for that; None: nobody did.
     """
 
     now: WindowOrigin
@@ -71,7 +71,7 @@ class Parameters(msgspec.Struct, frozen=True):
 
 
 def parameters(log: OpenLog, assembly: Assembly | None = None) -> Parameters:
-    """What the projection of `log` uses as it is set up now; `assembly` is what was put around it.
+    """The parameters of `log` as it is set up now; `assembly` is what was put around it.
 
     Raises BadTime and what reading the state raises.
     """
@@ -107,7 +107,7 @@ def counted_from(log: OpenLog, state: State, projection: Projection) -> WindowOr
 def _window(log: OpenLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> ValueWithOrigin:
     """The window of one agent, or for all: ops first, the agent's own before the one for all (replay 40).
 
-    `ops`: the number of the newest op that speaks of each.
+    `ops`: the number of the newest op for each.
     """
     for level in (agent, None):
         if level in state.windows:

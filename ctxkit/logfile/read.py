@@ -1,6 +1,6 @@
-"""Reading a log from start to end: which format it has, its transcript, its sidecar's ops.
+"""Reads a log from start to end: its format, its transcript, its sidecar's ops.
 
-Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `logfile/open.py` works on.
+Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `logfile/open.py` uses.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ def read(
 ) -> Opening:  # fmt: skip
     """Opens and reads a log: a path, a stream, or bytes that are at hand.
 
-    `rows`: only the first so many non-op rows, for looking back.
-    `settle` names the format, once the log is there (default: by its content).
+    `rows`: only the first so many non-op rows, for an earlier state. `settle` names the format, once the log is there
+    (default: detected).
 
-    `progress` is called after each block with the bytes that are read, and how many there are (0: a stream's end is not
-    known yet). `before` is called with the log's bytes before they are read.
-    Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
+    `progress` is called after each block with the bytes read and their total (0: the end of a stream is not known yet).
+    `before` is called with the log's bytes before they are read. Raises NoSuchLog, NoPermission, ReadFailed,
+    UnknownFormat, ManyConversations.
     """
     folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
@@ -193,7 +193,7 @@ def read_source(
 
 
 def identity_of(opening: Opening, message: Message, content: Callable[[], Content]) -> str:
-    """The identity of a message, which `at.last` of an op is compared with; `content()`: the message in full.
+    """The identity of a message, to compare with `at.last` of an op; `content()`: the message in full.
 
     In a file of another program that was read as chat when its first op was written, it stays that of a chat message.
     """
@@ -208,8 +208,8 @@ def identity_of(opening: Opening, message: Message, content: Callable[[], Conten
 def _place(format: Format, transcript: Transcript, path: Path | None, sidecar: Sidecar | None) -> tuple[Format, bool]:
     """The format, and whether ops are appended to the log itself.
 
-    Ops stay where there are some, whatever would be decided of the same log without them: a format that is told more
-    strictly than it was, or a record that another program appends, moves none.
+    Ops stay where there are some, whatever would be decided of the same log without them. Neither a stricter detection
+    of the format nor a record that another program appends moves them.
     """
     if transcript.ops:
         if format is chat.FOREIGN:
@@ -226,7 +226,7 @@ def _named(name: str, error: UnknownFormat) -> UnknownFormat:
 
 
 def _sightings() -> Any:
-    """What is seen of a file that is no log; most are, and do not import it."""
+    """The module that describes files that are not logs; imported only when needed."""
     from ctxkit.formats import unsupported
 
     return unsupported
@@ -242,13 +242,13 @@ def _refuse_start(name: str, source: Source) -> None:
 
 
 def _begins(start: bytes) -> bool:
-    """Whether a file begins as a log does: with a record, be it behind blanks and NULs; or holds none of anything."""
+    """Whether a file begins as a log does: with a record, possibly after blanks and NULs; or is empty."""
     found = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")
     return not found or found[:1] in (b"{", b"[")
 
 
 def _look_for_words(opening: Opening) -> None:
-    """Raises UnknownFormat where no message says anything; notices where most of them do not."""
+    """Raises UnknownFormat if no message has content; adds a notice if most have none."""
 
     def content(message: Message) -> Content | None:
         """The message in full; None where it cannot be read."""
@@ -280,7 +280,7 @@ def content_of(opening: Opening, message: Message, *, recorded: bool = False) ->
 
 
 def _document(source: Source) -> bytes | None:
-    """The whole file, where its first lines say that it may be something bigger; one long line always may."""
+    """The whole file, if its first lines suggest one bigger JSON text; one long line always does."""
     size = FIRST_LINE
     while (may := containers.may_be(start := source.read(0, size), whole=size >= source.size)) is None:
         size *= 16
@@ -291,7 +291,7 @@ def _document(source: Source) -> bytes | None:
 
 
 def back(opening: Opening, rows: int) -> Transcript:
-    """The log as it was with so many rows, without what stands in its sidecar."""
+    """The log as it was with this number of rows, without the ops of its sidecar."""
     return read_source(
         opening.name, opening.path, opening.source, None, conversation=opening.conversation,
         format=opening.format.name, rows=rows,
@@ -299,7 +299,7 @@ def back(opening: Opening, rows: int) -> Transcript:
 
 
 def reread(opening: Opening) -> Opening:
-    """The same log as it is now: of a file that only grew, only what is new is read."""
+    """The same log as it is now: if the file only grew, only the new part is read."""
     if opening.path is None:
         return opening
     source = open_log(opening.path)
@@ -327,7 +327,7 @@ def reread(opening: Opening) -> Opening:
 
 
 def _both(damage: list[Damage], transcript: Transcript) -> list[Damage]:
-    """Damage of lines, and of what the reader found in them, each once, in order."""
+    """Damage of lines, and damage found by the reader, each once, in order."""
     if not transcript.damage:
         return damage
     return sorted(dict.fromkeys([*damage, *transcript.damage]), key=lambda one: (one.line, one.offset))
@@ -338,10 +338,10 @@ def _ends_line(source: Source, offset: int) -> bool:
 
 
 def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, asked: bool) -> None:
-    """Raises UnknownFormat for a file that is no log, and must not become one.
+    """Raises UnknownFormat for a file that is not a log, and must not become one.
 
-    It holds text but not one record; or, where nobody `asked` for a format, does not begin as a log does, and is damage
-    for the most part: messages stand in it as examples do in a page.
+    It holds text but not one record; or, if no format was `asked` for, it does not begin as a log does and is mostly
+    damage: a page with messages as examples.
     """
     held = transcript.rows + len(transcript.ops)
     if not transcript.damage or (held and (asked or transcript.ops or len(transcript.damage) <= held)):
@@ -364,7 +364,7 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, ask
 
 
 def _refuse_other_format(name: str, format: Format, source: Source) -> None:
-    """Raises UnknownFormat where a log without a message does not look like the format that was asked for."""
+    """Raises UnknownFormat if a log without a message does not look like the requested format."""
     head = _head(source)
     if head and not format.detect(head):
         seen = _sightings().seen(head[0], "its first record has")
@@ -392,7 +392,9 @@ def _head(source: Source) -> list[dict[str, Any]]:
 
 
 def _tail(source: Source) -> list[dict[str, Any]]:
-    """The last whole records that may carry keys of another program; of a short log, none: they are its first."""
+    """The last whole records, which may have keys of another program; for a short log none, as its first records are
+    the same.
+    """
     start = max(source.size - TAIL, 0)
     if not start:
         return []
@@ -414,7 +416,7 @@ def _tail(source: Source) -> list[dict[str, Any]]:
 
 
 def _clean_head(source: Source) -> list[dict[str, Any]] | None:
-    """The same without a look at more than those records; None where a line is anything but a record."""
+    """The same without reading more than those records; None if a line is not a record."""
     found: list[dict[str, Any]] = []
     piece = source.read(0, FIRST_PIECE)
     start = 0
@@ -447,14 +449,14 @@ def limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
 
 
 def blocks_of(opening: Opening, row: type[Row]) -> Iterator[Block]:
-    """The records of a log once more, as rows of another kind, without those that reading passed over."""
+    """The records of a log read again, as rows of another type, without those that were skipped."""
     return passed_over(read_blocks(opening.laid_out, row, []), opening.reader.odd, row)
 
 
 def growing(opening: Opening, places: Iterable[int]) -> Iterator[Transcript]:
-    """The log as it was when it had so many non-op rows, for each of `places`, which ascend: read once.
+    """The log as it was with this many non-op rows, for each of `places`, in ascending order; it is read once.
 
-    A transcript holds until the next one is asked for; damage is not told again.
+    A transcript is valid until the next one is requested; damage is not reported again.
     """
     reader, blocks = opening.format.reader(), blocks_of(opening, opening.format.row)
     read = 0
@@ -470,7 +472,7 @@ def growing(opening: Opening, places: Iterable[int]) -> Iterator[Transcript]:
 
 
 def _after(block: Block, rows: int) -> int:
-    """Behind how many records of a block its first `rows` non-op rows end, with the ops among and right after them."""
+    """After how many records of a block its first `rows` non-op rows end, with the ops among and right after them."""
     for i, row in enumerate(block.rows):
         if not isinstance(row.ctxkit, str):
             if not rows:
@@ -480,7 +482,7 @@ def _after(block: Block, rows: int) -> int:
 
 
 def _merge_sidecar(opening: Opening) -> None:
-    """Add the ops of the sidecar, of a log that is not native or came as a stream; `ledger` puts each in its place."""
+    """Add the ops of the sidecar, for a log that is not native or is a stream; `ledger` orders them."""
     sidecar, transcript = opening.sidecar, opening.transcript
     if sidecar is None or (opening.format.native and opening.path is not None) or sidecar.ops_size() is None:
         return

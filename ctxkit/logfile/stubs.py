@@ -1,10 +1,10 @@
-"""Stubs: what an op puts in the place of a message's content, so that it says less and its pairs hold.
+"""Stubs: what an op puts in place of a message's content, so that it is shorter while call-result pairs stay whole.
 
-A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Thinking among
-the parts goes out under the key that the message had it under. Parts that are calls or results alone (`tool_use`,
-`tool_result`) stand for those of the same id; all else of the message stays, the keys of its record that are no words
-included (a time, an agent). A `LeftOut` names parts that are left out.
-Used by `logfile/open.py` wherever a shortened message is read; `trim/shortening.py` makes them for a trim.
+A text, or parts, replace the text of a message, or the text of each of its results; calls stay. Thinking among the
+parts is sent under the key that the message had it under. Parts that are only calls or results (`tool_use`,
+`tool_result`) replace those of the same id; the rest of the message stays, including the keys of its record that are
+not text (a time, an agent). A `LeftOut` names parts that are left out. Used by `logfile/open.py` wherever a shortened
+message is read; `trim/shortening.py` makes stubs for a trim.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ end."""
 
 
 def stubbed(content: Content, stub: Any) -> Content:
-    """`content` as `stub` has it; ids stay, so that pairs hold."""
+    """`content` with `stub` applied; ids stay, so that pairs stay whole."""
     if isinstance(stub, LeftOut):
         rest = Content(content.role, _without(content.parts, stub.parts), content.name, _beside(content.rows))
         return rest if stub.stub is None else stubbed(rest, stub.stub)
@@ -63,7 +63,7 @@ def _as_written(part: Thinking, thoughts: Sequence[Thinking]) -> Thinking:
 
 
 def _without(parts: Sequence[Part], out: Collection[Index]) -> list[Part]:
-    """The parts, with words in the place of those that are left out; a place where nothing stands is void."""
+    """The parts, with a text in place of those that are left out; a place that does not exist is ignored."""
     found = list(parts)
     inside: dict[int, set[int]] = {}
     for place in out:
@@ -80,7 +80,7 @@ def _without(parts: Sequence[Part], out: Collection[Index]) -> list[Part]:
 
 
 def _left_out(part: Part) -> Part:
-    """What stands in the place of a part; a call, and the model's thinking, are never left out."""
+    """The text in place of a part; a call and the model's thinking are never left out."""
     match part:
         case Call() | Thinking():
             return part
@@ -95,7 +95,7 @@ def _left_out(part: Part) -> Part:
 
 
 def left_out(kind: str) -> str:
-    """The words in the place of a part of this kind: `[image left out]`."""
+    """The text in place of a part of this kind: `[image left out]`."""
     return f"[{kind} left out]"
 
 
@@ -119,13 +119,13 @@ def of_call(call: Call, arguments: Any) -> dict[str, Any]:
 
 
 def of_result(result: Result, words: str) -> dict[str, Any]:
-    """The part of a stub that lets a result say `words`."""
+    """The part of a stub that replaces the text of a result by `words`."""
     return {"type": "tool_result", "tool_use_id": result.id, "content": words}
 
 
 def of_words(content: Content, brief: Callable[[str], str]) -> Any:
-    """The stub that lets each text of a message say what `brief` makes of it, its pictures beside; None where that
-    changes nothing. For words that a user typed, or that a command printed: there are no calls and no results.
+    """The stub that replaces each text of a message by the result of `brief`, and keeps its pictures; None if that
+    changes nothing. For text that a user typed, or that a command printed: there are no calls and no results.
     """
     parts: list[Part] = [Text(brief(part.text)) if isinstance(part, Text) else part for part in content.parts]
     if parts == content.parts or any(isinstance(part, Call | Result) for part in parts):
@@ -134,12 +134,12 @@ def of_words(content: Content, brief: Callable[[str], str]) -> Any:
 
 
 def of_parts(parts: Sequence[Part]) -> Any:
-    """The stub that stands for the words of a message."""
+    """The stub that replaces the text of a message."""
     return next(lines([Content("user", list(parts))]))["content"]
 
 
 def _by_id(stub: Any) -> dict[tuple[bool, str], Call | Result]:
-    """(whether it is a call, id) -> what stands for it; nothing for a stub that says more."""
+    """(whether it is a call, id) -> its replacement; empty for a stub that has other parts too."""
     parts = [part_of(one) for one in stub] if isinstance(stub, list) else []
     named = {(isinstance(part, Call), part.id): part for part in parts if isinstance(part, Call | Result)}
     return named if len(named) == len(parts) else {}
@@ -156,9 +156,7 @@ def _instead(part: Part, named: dict[tuple[bool, str], Call | Result]) -> Part:
 
 
 def with_arguments(raw: Mapping[str, Any], arguments: Any) -> dict[str, Any]:
-    """A call as its provider wrote it (a signature, a kind of its own), with other arguments, as text where it had
-    text.
-    """
+    """A call as its provider wrote it (with its signature), with other arguments, as text if it had text."""
     found = dict(raw)
     whole = {key: held for key in _INSIDE if isinstance(held := _decoded(raw.get(key)), Mapping)}
     for key, held in whole.items():

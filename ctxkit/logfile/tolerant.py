@@ -1,7 +1,8 @@
-"""Tolerant: a log's reader that goes on without a record whose values are of kinds that its format never has.
+"""A log's reader that skips records whose values have types that the format never has.
 
-Pipeline: `store/jsonl.py` (blocks) -> here -> the format's `Reader`. The one net under every reader: a record at which
-it fails counts as an empty one, and is damage with its place. What costs anything is done once a record failed.
+Pipeline: `store/jsonl.py` (blocks) -> here -> the format's `Reader`. The one safety net under every reader: a record at
+which it fails counts as an empty one, and is reported as damage with its place. Extra work is only done once a record
+failed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MOST = 32
 class TolerantReader:
     """A Reader (formats/base.py) around that of `format`. `again` gives the blocks that were fed, from the first on.
 
-    `odd`: places of the records that it passed over. `released`: it holds nothing of them, and cannot read on.
+    `odd`: places of the records that were skipped. `released`: it holds nothing of them, and cannot read on.
     """
 
     def __init__(self, format: Format, again: Callable[[], Iterator[Block]]) -> None:
@@ -49,14 +50,14 @@ class TolerantReader:
         self._records += len(block.rows)
 
     def finish(self) -> Transcript:
-        """The transcript so far; `damage`: what the reader told, and what was passed over."""
+        """The transcript so far; `damage`: what the reader reported, and what was skipped."""
         transcript = self._reader.finish()
         if self.odd:
             transcript.damage = [*transcript.damage, *self.odd.values()]
         return transcript
 
     def release(self) -> None:
-        """Free what only reading on needs: of a session its tree and the ids of all its rows."""
+        """Free what is only needed to read on: for a session its tree and the ids of all its rows."""
         self._reader = self._format.reader()
         self.released = True
 
@@ -71,7 +72,9 @@ class TolerantReader:
         raise UnknownFormat(text, "is it another program's file? --from FORMAT reads it as that format")
 
     def _replayed(self, newest: int) -> bool:
-        """Read all over, up to the `newest` records, which are fed one by one; False where one more of them failed."""
+        """Read everything again, up to the `newest` records, which are fed one by one; False if one more of them
+        failed.
+        """
         self._reader = self._format.reader()
         left = self._records + newest
         for block in self.again():
@@ -92,7 +95,7 @@ class TolerantReader:
         return True
 
     def _probe(self, block: Block) -> None:
-        """Pass over the records of a block at which a new reader fails, too."""
+        """Skip the records of a block at which a new reader fails, too."""
         for i in range(len(block.rows)):
             if block.offsets[i] in self.odd:
                 continue
@@ -110,9 +113,9 @@ class TolerantReader:
 def in_full(
     format: Format, message: Message, decode: Callable[[], list[dict[str, Any]]], *, recorded: bool = False
 ) -> Content:
-    """A message in full; where that cannot be, what stands for it. `decode` gives the objects of its rows.
+    """A message in full; if that fails, a placeholder. `decode` gives the objects of its rows.
 
-    `recorded`: the words that the rows hold, for a search.
+    `recorded`: the text in the rows, for a search.
     """
     try:
         rows = decode()
@@ -124,7 +127,9 @@ def in_full(
 
 @contextmanager
 def one_of_many(name: str) -> Iterator[None]:
-    """A file among others: raises Unforeseen, which names it, for what would end the command: a bug of ours."""
+    """For one file of several: turns a bug of ctxkit, which would end the command, into Unforeseen, which names the
+    file.
+    """
     try:
         yield
     except (CtxkitError, OSError):
@@ -141,7 +146,7 @@ def one_of_many(name: str) -> Iterator[None]:
 
 
 def without(block: Block, odd: Container[int], row: type[Row]) -> Sequence[Block]:
-    """The block with an empty record in the place of each that stands at one of the `odd` places."""
+    """The block with an empty record in place of each at one of the `odd` places."""
     if not odd:
         return (block,)
     places = [i for i, offset in enumerate(block.offsets) if offset in odd]
@@ -157,5 +162,5 @@ def without(block: Block, odd: Container[int], row: type[Row]) -> Sequence[Block
 
 
 def passed_over(blocks: Iterator[Block], odd: Container[int], row: type[Row]) -> Iterator[Block]:
-    """The blocks of a log that is read once more, without the records that its reader passed over."""
+    """The blocks of a log that is read again, without the records that its reader skipped."""
     return (part for block in blocks for part in without(block, odd, row))
