@@ -241,7 +241,7 @@ def test_a_page_with_examples_is_no_log(tmp_path: Path) -> None:
     ("rows", "code", "words"),
     [
         ([{"role": "user", "text2": "x" * 300, "content": None}], 65, "text2"),
-        ([{"role": "user", "content": [{"kind": "words", "words": "x" * 300}]}] * 3, 65, "no message says anything"),
+        ([{"role": "user", "content": [{"kind": "words", "words": "x" * 300}]}] * 3, 65, "no message has any content"),
         ([{"role": "user", "content": ""}] * 3, 0, ""),
         ([message("user", "hi"), {"role": "user", "content": "", "pad": "x" * 300}], 0, "1 of 1 larger messages"),
         ([message("user", "x" * 300), {"role": "user", "content": "", "pad": "x" * 300}], 0, ""),

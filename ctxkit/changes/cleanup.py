@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def cleanup(log: WritableLog, name: str) -> Op | None:
-    """Take out what was recorded after the op `name` and belongs to the conversation about it; None if nothing is left.
-    Raises NoSuchOp, and NothingChanges if the model's answer is not recorded yet.
+    """Take out what was recorded after the op `name` and belongs to the conversation about it; None if nothing is
+    left. Raises NoSuchOp, and NothingChanges if the model's answer is not recorded yet.
     """
     entry = log.ledger.find(name)
     if not isinstance(entry.op, Forget) or entry.op.cleans or not cleanup_decision.taken(entry.op):
@@ -33,8 +33,8 @@ def cleanup(log: WritableLog, name: str) -> Op | None:
 
 
 def waiting(log: WritableLog, *, all: bool = False) -> list[str]:
-    """Ids of the ops by which a model forgot and after which something is left, oldest first. `all`: however old; else
-    only those of the exchange before the user's newest message.
+    """Ids of the ops by which a model forgot and after which something is left, oldest first. `all`: however old;
+    else only those of the exchange before the user's newest message.
     """
     if not log.chosen_by_model:
         return []  # nothing is folded where nothing can wait

@@ -133,7 +133,9 @@ def _preview(log: WritableLog, asked: FilterRequest, model: str | None) -> dict[
 
 
 def _chosen(log: WritableLog, asked: FilterRequest, model: str | None, planned: Planning) -> Names:
-    """The messages of a preview, without the conversation about it. Raises NothingMatched, and what a selection raises."""
+    """The messages of a preview, without the conversation about it. Raises NothingMatched, and what a selection
+    raises.
+    """
     apart, state = Names.of([*planned.names, *planned.unranked]), log.state()
     typed = parse_ids(state, asked.message_ids) if asked.message_ids else None
     shown = [name for name in log.names() if name not in apart]
@@ -180,8 +182,8 @@ def _page(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _next(log: WritableLog, rest: Sequence[Name]) -> list[str]:
-    """The ids of what is not listed yet: all of them, or, if they are many, a range from the first on, which with the
-    same other arguments gives the same.
+    """The ids of what is not listed yet: all of them, or, if they are many, a range from the first on, which with
+    the same other arguments gives the same.
     """
     every = log.state().say(Names.of(rest)).split(",")
     if sum(map(len, every)) <= SPELLED:

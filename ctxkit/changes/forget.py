@@ -54,7 +54,9 @@ class MessagePart(msgspec.Struct, frozen=True):
 
 
 class ForgetPlan(msgspec.Struct, frozen=True):
-    """What would happen: `asked` names that leave, `closed` added to complete steps, `skipped` protected, `planning`."""
+    """What would happen: `asked` names that leave, `closed` added to complete steps, `skipped` protected,
+    `planning`.
+    """
 
     asked: Names
     closed: Names

@@ -60,8 +60,8 @@ class Exchange(NamedTuple):
 
 
 def planning(newest_first: Iterable[Exchange], *, calling: bool = False) -> Planning:
-    """The conversation about forgetting at the end of the exchanges. `calling`: a call of the tool is being executed,
-    so the newest exchange, if it has no answer yet, is its request, whatever it says.
+    """The conversation about forgetting at the end of the exchanges. `calling`: a call of the tool is being
+    executed, so the newest exchange, if it has no answer yet, is its request, whatever it says.
     """
     found: list[Exchange] = []
     waiting: list[Exchange] = []
@@ -85,7 +85,9 @@ def planning(newest_first: Iterable[Exchange], *, calling: bool = False) -> Plan
 
 
 def _beside_work(one: Exchange) -> Planning:
-    """The newest exchange, if other tools were called too: the work and its request stay, except for a command."""
+    """The newest exchange, in which other tools were called too: the work and its request stay, except for a
+    command.
+    """
     asked = asks(one.asked)
     request = one.names[:1] if asked is Asks.PLAINLY else ()
     goes = request if _COMMAND.match(one.asked) else ()

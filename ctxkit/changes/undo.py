@@ -9,8 +9,8 @@ from ctxkit.errors import NoSuchOp
 
 
 def undo(ledger: Ledger, at: LogPosition, name: str | None = None) -> Decision:
-    """Voids the op `name`, by default the newest in force that is neither an undo nor a cleanup (a cleanup is voided
-    with the op that it completes). Raises NoSuchOp.
+    """Voids the op `name`, by default the newest in force that is neither an undo nor a cleanup (a cleanup is
+    voided with the op that it completes). Raises NoSuchOp.
     """
     if name is None:
         found = [e for e in ledger.entries if not e.void and e.name != "undo" and e.id]

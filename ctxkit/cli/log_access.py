@@ -71,7 +71,7 @@ def opened(
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
         if os.path.isdir(log + SIDECAR) and not os.path.lexists(log):
-            raise NoSuchLog(error.message, f"its sidecar is still there: ctxkit snapshots {log}") from error
+            raise NoSuchLog(error.message, f"its sidecar still exists: ctxkit snapshots {log}") from error
         if not os.path.lexists(log) and (near := near_path(log)):
             raise NoSuchLog(error.message, f"{near}?") from error
         raise

@@ -125,7 +125,9 @@ class Board:
         return [item for name in self._told.meeting(names) if (item := self.items[name]).tells.meets(names)]
 
     def superseded(self, ids: Names) -> set[ItemName]:
-        """The summaries that one of `ids` replaces: their compact took out some of these, or they stand for no others."""
+        """The summaries that one of `ids` replaces: their compact took out some of these, or they stand for no
+        others.
+        """
         sources = [out.source for out in self.holding(ids) if out.kind == "compact"]
         replaced = {self._summaries[source] for source in sources if source in self._summaries}
         within = {item.name for item in self.tellers(ids) if item.summary and item.tells.within(ids)}

@@ -230,7 +230,9 @@ def in_window(state: State, projection: Projection, name: Name, kept_steps: Name
 
 
 def _recent(state: State, projection: Projection, name: Name, now: float) -> bool:
-    """Visible if its effective time is later than now - window; a summary if one of its messages would be visible (19)."""
+    """Visible if its effective time is later than now - window; a summary if one of its messages would be visible
+    (19).
+    """
     if isinstance(name, int):
         agent = state.messages[name - 1].agent
     else:

@@ -26,8 +26,8 @@ class Decision(msgspec.Struct):
 
 
 def holds(op: Op, before: State, now: State) -> bool:
-    """Whether a settled decision is still valid after other ops: everything that it names has the same place, parts,
-    protection and text.
+    """Whether a settled decision is still valid after other ops: everything that it names has the same place,
+    parts, protection and text.
     """
     names = named(op)
     return _condition(names, before) == _condition(names, now)

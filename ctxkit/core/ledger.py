@@ -107,8 +107,8 @@ def build(transcript: Transcript) -> Ledger:
 
 
 def _voided(entries: list[LedgerEntry], damage: list[Damage]) -> Ledger:
-    """Reads the undos from the newest to the oldest; one that is itself undone is void. A cleanup is undone with its
-    op.
+    """Reads the undos from the newest to the oldest; one that is itself undone is void. A cleanup is undone with
+    its op.
     """
     by_id = {entry.id: entry for entry in entries if entry.id}
     for entry in reversed(entries):

@@ -59,8 +59,8 @@ class Speaker(Protocol):
 
 
 class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
-    """The fields of every op. `id` is unique and made before the write; `ts` is ISO UTC; `prev` is the digest of the op
-    before it (`core/chain.py`); `sum` detects damage of the rest.
+    """The fields of every op. `id` is unique and made before the write; `ts` is ISO UTC; `prev` is the digest of
+    the op before it (`core/chain.py`); `sum` detects damage of the rest.
     """
 
     folded: ClassVar[frozenset[str]]

@@ -213,8 +213,8 @@ class Fold:
                 assert_never(op)
 
     def boundary(self, source: int, at: int, keep: Names, *, spare_preamble: bool, kind: str) -> None:
-        """All messages up to `at`, all items and all marks leave; messages appended in between count as later (replay
-        22).
+        """All messages up to `at`, all items and all marks leave; messages appended in between count as later
+        (replay 22).
         """
         state = self.state
         exempt = keep
@@ -265,8 +265,8 @@ class Fold:
             state.ended[state.marks.pop().number] = OpEnd(f"ended by rewind {entry.number}", entry.number)
 
     def _entered_after(self, item: ContextItem, position: int) -> bool:
-        """Whether an item entered after `position`: its origin is above it, or it has none. Else it stays where that
-        stays (replay 58).
+        """Whether an item entered after `position`: its origin is above it, or it has none. Else it stays where
+        that stays (replay 58).
         """
         while not isinstance(item.origin, int):  # of an edit of an edit of …
             origin = None if item.origin is None else self.board.items.get(item.origin)
@@ -383,7 +383,9 @@ class Fold:
         board.enter(list(place), keys, written(op.ts))
 
     def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> ContextItem:
-        """A literal inherits the flags of its `from`, and still stands for the messages of a summary (replay 29, 30)."""
+        """A literal inherits the flags of its `from`, and still stands for the messages of a summary (replay 29,
+        30).
+        """
         state, message = self.state, wire.message or {}
         role = message.get("role")
         item = ContextItem(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)

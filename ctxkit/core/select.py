@@ -51,9 +51,9 @@ HUMAN = "human"
 
 
 class RankedMessages:
-    """The result of `about`. `scores`: percent of the best, by words; `answer`: a model's answer, in digests; `exempt`:
-    what it may not take out. `warn`, `tell`, `step` are called with errors, with what is about to be sent, and with the
-    number of the current request and of all.
+    """The result of `about`. `scores`: percent of the best, by words; `answer`: a model's answer, in digests;
+    `exempt`: what it may not take out. `warn`, `tell`, `step` are called with errors, with what is about to be
+    sent, and with the number of the current request and of all.
     """
 
     def __init__(self) -> None:
@@ -71,8 +71,8 @@ class RankedMessages:
 
 
 class Planning(NamedTuple):
-    """The conversation about forgetting at the end of a context. `names`: what should leave, in order; `unranked`: what
-    is not ranked.
+    """The conversation about forgetting at the end of a context. `names`: what should leave, in order; `unranked`:
+    what is not ranked.
     """
 
     names: Sequence[Name] = ()
@@ -126,7 +126,7 @@ def resolve(
         option = "--model" if asked.top is None else "--top"
         raise Usage(f"{option} is for what is about something: nothing was selected", "--about TEXT says what")
     if asked.top is not None and asked.top < 1:
-        raise Usage(f"--top {asked.top} is no count of messages: nothing was selected", "from 1 on")
+        raise Usage(f"--top {asked.top} is not a number of messages: nothing was selected", "from 1 on")
     named = parse_ids(state, asked.ids) if asked.ids else None
     if not asked.criteria:
         if named is None:

@@ -37,8 +37,8 @@ WORDS: dict[str, str] = {
 
 
 class Visibility(msgspec.Struct, frozen=True):
-    """Whether a message is in the context. `kind`: a key of WORDS; `op`: the number of the op that took it out first,
-    if any.
+    """Whether a message is in the context. `kind`: a key of WORDS; `op`: the number of the op that took it out
+    first, if any.
     """
 
     kind: str
@@ -123,8 +123,8 @@ class Visibilities:
         return Visibility(next((kind for kind, passed in self._stages if name not in passed), "newest"))
 
     def hidden(self, name: Name) -> list[str]:
-        """The part of the projection that hides `name`, or would if no op did: `sidechain` (an item in one, seen from
-        the main thread) or `filter`, `window`; `newest` if it is none of these.
+        """The part of the projection that hides `name`, or would if no op did: `sidechain` (an item in one, seen
+        from the main thread) or `filter`, `window`; `newest` if it is none of these.
         """
         state, projection = self.state, self.projection
         aside = state.main(projection.thread) and not isinstance(name, int) and not state.in_thread(name, None)

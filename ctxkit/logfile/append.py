@@ -78,8 +78,8 @@ class AppendableLog(OpenLog):
         return fold(more, build(more), force=True)
 
     def _beside(self) -> bool:
-        """Whether the next op comes after a sidecar's: those that a stream came with (--sidecar) are copied out with
-        it.
+        """Whether the next op comes after a sidecar's: those that a stream came with (--sidecar) are copied out
+        with it.
         """
         opening = self.opening
         if opening.path is not None:
@@ -95,8 +95,8 @@ class AppendableLog(OpenLog):
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 
     def append(self, body: dict[str, Any], recheck: Callable[[], None] | None = None) -> None:
-        """Append one op, durably. Raises OpsAppended where ops were appended since the log was read; UpdatedElsewhere,
-        Locked, WriteFailed, NoPermission. Not claimed then.
+        """Append one op, durably. Raises OpsAppended if ops were appended since the log was read; UpdatedElsewhere,
+        Locked, WriteFailed, NoPermission: then the op does not count as appended.
 
         `recheck`: called if messages were appended since, while the log is locked; an error that it raises refuses the
         op.

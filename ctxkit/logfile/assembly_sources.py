@@ -276,7 +276,9 @@ def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> Conf
 
 
 def _text(path: Path) -> str:
-    """The text of a file that config names. Raises BadConfig, NoPermission, ReadFailed with the fault alone."""
+    """The text of a file that config names. Raises BadConfig, NoPermission, ReadFailed with only the fault as
+    message.
+    """
     try:
         return _text_of(path)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -162,8 +162,8 @@ class WritableLog(AppendableLog):
         """Called with the context after an op: `Log` counts it, if a token log is kept."""
 
     def again(self, op: Compact, told: Names, leave: Names) -> str | None:
-        """The text of a summary that `op` made, for the names `told` alone, when `leave` leave; None if it cannot be
-        written again.
+        """The text of a summary that `op` made, for the names `told` alone, when `leave` leave; None if it cannot
+        be written again.
         """
         return None
 

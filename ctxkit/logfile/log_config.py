@@ -25,7 +25,9 @@ UNCHANGED = ": nothing was changed"
 
 
 class ConfigChange(NamedTuple):
-    """A change: the file, the key, its value before and after (None: not set), and what is still wrong."""
+    """The result of a change: the file, the key, its value before and after (None: not set), and what is still
+    wrong.
+    """
 
     file: Path
     key: str

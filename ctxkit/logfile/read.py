@@ -392,8 +392,8 @@ def _head(source: Source) -> list[dict[str, Any]]:
 
 
 def _tail(source: Source) -> list[dict[str, Any]]:
-    """The last whole records, which may have keys of another program; for a short log none, as its first records are
-    the same.
+    """The last whole records, which may have keys of another program; for a short log none, as its first records
+    are the same.
     """
     start = max(source.size - TAIL, 0)
     if not start:

@@ -156,7 +156,9 @@ def _instead(part: Part, named: dict[tuple[bool, str], Call | Result]) -> Part:
 
 
 def with_arguments(raw: Mapping[str, Any], arguments: Any) -> dict[str, Any]:
-    """A call as its provider wrote it (with its signature), with other arguments, as text if it had text."""
+    """A call as its provider wrote it (a signature, a kind of its own), with other arguments, as text if it had
+    text.
+    """
     found = dict(raw)
     whole = {key: held for key in _INSIDE if isinstance(held := _decoded(raw.get(key)), Mapping)}
     for key, held in whole.items():

@@ -98,7 +98,7 @@ def test_the_newest_only() -> None:
         (
             "1-6 | window 90",
             Projection(),
-            "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME",
+            "the window hides 2, which keeps its time: use `ctxkit window LOG off` or --now TIME",
         ),
         ("1-6", Projection(windows={None: 90}), "the window hides 2, which keeps its time"),
         ("1-6", Projection(newest=2), "2 is beyond the newest 2 that window.messages allows"),

@@ -33,7 +33,7 @@ def command(
     if log == "-":
         raise Usage("init needs the path of the log to create", "ctxkit init chat.jsonl")
     if not log:
-        raise NoSuchLog("the name of the log is empty: nothing was created", "is a shell variable unset?")
+        raise NoSuchLog("the name of the log is empty: nothing was created", "is a shell variable empty?")
     if log.startswith("@"):
         raise Usage(
             f"{log} names a session that is there: nothing was created", f"a file called so: ctxkit init ./{log}"

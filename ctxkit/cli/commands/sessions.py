@@ -80,10 +80,10 @@ def command(
         raise Usage("-0 prints paths alone, and --json objects", "use only one of them")
     for place in places or ():
         if not place:
-            raise Usage("the name of a folder is empty", "is a shell variable unset?")
+            raise Usage("the name of a folder is empty", "is a shell variable empty?")
     if here and places:
         raise Usage(
-            "--here lists the agents' sessions of this project, and DIR what is below it", "leave one of them out"
+            "--here lists the agents' sessions of this project, and DIR what is below it", "use only one of them"
         )
     places = [_path(place) for place in places or ()]
     config = _config()
