@@ -227,7 +227,7 @@ def test_apply_across_a_boundary(log: Path) -> None:
     """Exit 1: which op it is, and what takes it back."""
     good("clear", log)
     ran = ctxkit("recall", log, "6", "--apply")
-    assert ran.code == 1 and "left out by the 2 (clear)" in ran.err
+    assert ran.code == 1 and "left out by the clear (op 2)" in ran.err
     assert ran.err.endswith("hint: undo that first: ctxkit undo LOG 2\n")
 
 
