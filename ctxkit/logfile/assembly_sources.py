@@ -139,8 +139,8 @@ def _after(error: CtxkitError, where: str, hint: str) -> CtxkitError:
 
 
 class ConfiguredFiles(NamedTuple):
-    """What a value of config names: files, each as it is called in the context, and what is left out of a folder;
-    `unlisted`: the folders among that which cannot be listed, and why.
+    """The files that a value of config names, each with its name in the context, and what is left out of a folder;
+    `unlisted`: the folders among these that cannot be listed, and why.
     """
 
     files: list[tuple[str, Path]]
@@ -296,10 +296,10 @@ PATHS = ("assembly.docs", "assembly.status", "tools")
 
 
 def missing(folder: Path | None, key: str, value: str | list[str], *, below: bool = False) -> Iterator[str]:
-    """What of the files that `value` names cannot be read, in words; `folder`: the log's, None where no log is known.
+    """Which of the files that `value` names cannot be read, in words; `folder`: the log's, None if no log is known.
 
-    Then only paths that lead from everywhere are looked at. `below`: also folders in a folder that cannot be listed,
-    which are left out when the files are read.
+    Without a folder only absolute paths are checked. `below`: also folders inside a folder that cannot be listed, which
+    are left out when the files are read.
     """
     for name in [value] if isinstance(value, str) else value:
         if folder is None and not (name.startswith(("/", "~/"))):

@@ -19,7 +19,7 @@ from ctxkit.errors import BadConfig, BadDraft, EditorFailed
 
 USUAL = "vi"
 """On a terminal alone: elsewhere it draws into whatever is there, and waits for keys that nobody types."""
-HINT = "VISUAL or EDITOR names one; --print and --apply need none"
+HINT = "set VISUAL or EDITOR; --print and --apply need no editor"
 PRIVATE = 0o077
 """What an editor writes beside the file is for nobody else either."""
 AT_ONCE = 0.5
