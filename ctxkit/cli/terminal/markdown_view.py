@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from io import StringIO
-from itertools import chain
+from itertools import chain, dropwhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxkit.cli.terminal.style import Styled
@@ -30,6 +30,7 @@ LARGEST = 1 << 15
 """Characters of a text that is laid out as Markdown, and of a block of code that is coloured; larger ones are not."""
 LONGEST = 1000
 """Characters of a line of such code."""
+_NO_LETTER = re.compile(r"[\W_]+")
 SIGNS = re.compile(r"[`*|~\[]|^ {0,3}(?:#{1,6} |[-+>] |\d{1,9}[.)] |[-=_]{3,} *$)", re.M)
 """A text without any of these has no Markdown."""
 KEPT = ("html_block", "html_inline", "image", "entity", "escape", "autolink", "reference", "lheading", "code")
@@ -54,20 +55,24 @@ background.
 
 
 def lines(text: str, width: int) -> Iterator[Spans]:
-    """`text` as Markdown in lines of at most `width` cells. Raises nothing that its words could bring about."""
-    if len(text) > LARGEST or not SIGNS.search(text):
-        for plain in text.split("\n"):
-            yield from folded(plain, width)
-        return
+    """`text` as Markdown in lines of at most `width` cells; as it is written where Markdown would leave out a word."""
+    laid = _laid_out(text, width) if len(text) <= LARGEST and SIGNS.search(text) else []
+    if not laid or _letters(laid) < len(_NO_LETTER.sub("", text)):
+        laid = [line for plain in text.split("\n") for line in folded(plain, width)]
+    yield from laid
+
+
+def _letters(laid: Iterable[Spans]) -> int:
+    words = "".join(span if isinstance(span, str) else span.text for line in laid for span in line)
+    return len(_NO_LETTER.sub("", words))
+
+
+def _laid_out(text: str, width: int) -> list[Spans]:
     made = _markdown()(text)
     console = _console()
     options = console.options.update(width=width, height=None)
-    begun = False
-    for line in console.render_lines(made, options, pad=False):
-        spans = list(_spans(line))
-        begun = begun or bool(spans)  # rich leads a list with an empty line
-        if begun:
-            yield spans
+    found = [list(_spans(line)) for line in console.render_lines(made, options, pad=False)]
+    return list(dropwhile(lambda spans: not spans, found))  # rich leads a list with an empty line
 
 
 def code(text: str, language: str, width: int) -> Iterator[Spans]:

@@ -86,6 +86,9 @@ def folded(line: str | Sequence[str | Styled], width: int) -> Iterator[list[str 
     if len(text) <= width and cells(text) <= width:
         yield list(spans)
         return
+    deep = len(text) - len(text.lstrip(" ")) - width // 2
+    if deep > 0:  # an indent that leaves no room is less deep
+        spans, text = list(_part(list(spans), deep, len(text))), text[deep:]
     found = _INDENT.match(text)
     yield from wrapped(spans, width, min(found.end() if found else 0, width // 2), hard=True)
 

@@ -100,6 +100,22 @@ def test_anything(text: str, width: int) -> None:
             assert safe(words) == words and "\n" not in words
 
 
+@given(st.lists(MARKS, max_size=40).map("".join))
+def test_no_word_is_lost(text: str) -> None:
+    """Every letter of the text is in what is laid out."""
+    letters = [re.sub(r"[\W_]", "", words) for words in ("".join(shown(safe(text))), safe(text))]
+    assert len(letters[0]) >= len(letters[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["> " * 99 + "deep", "- " * 99 + "deep", "| a | b |\n|---|---|\n| 1 | 2 | deep |", '[a](http://b.c "deep")'],
+)
+def test_what_markdown_drops(text: str) -> None:
+    """Too deep in quotes and lists, in a column too many, in the title of a link: it is shown as it is written."""
+    assert "deep" in "".join(shown(text))
+
+
 def test_languages() -> None:
     """One that is not known, and code that is too large or has long lines, comes without colours."""
     for text, language in (

@@ -75,6 +75,7 @@ def test_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         ("12. one two three", ["12. one two", "    three"]),
         ("\tone two three", ["    one two", "    three"]),
         ("abcdefghijklmnop", ["abcdefghijk", "lmnop"]),
+        (" " * 30 + "one two", ["     one", "     two"]),
     ],
 )
 def test_folded(line: str, expected: list[str]) -> None:
