@@ -149,6 +149,12 @@ class Clock:
         again = _epoch(plain, self.zone) == moment
         return (plain if again and offset == self._told else wall).isoformat(" ")
 
+    def time_after(self, moment: float, before: float | None) -> str:
+        """The same behind a line that told the time `before`, wherever that was made; None: no line did."""
+        wall = None if before is None else self._shown(math.floor(before))
+        self._told = None if wall is None else wall.utcoffset()
+        return self.time(moment)
+
     def whole(self, moment: float) -> str:
         """A time that stands alone, as exact as it is: `2026-02-12 14:30:00.5-05:00`."""
         wall = self._shown(moment)

@@ -198,7 +198,7 @@ class MessageLayout:
 
 
 def _wrapped(spans: Spans, width: int, hang: int) -> Iterator[Spans]:
-    return wrapped(spans, width, hang, hard=True)
+    return iter([spans]) if cells(_plain(spans)) <= width else wrapped(spans, width, hang, hard=True)
 
 
 def _plain(spans: Spans) -> str:

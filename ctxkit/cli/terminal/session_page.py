@@ -61,6 +61,8 @@ class SessionPage:
                 yield from self._entry(one, offsets[i])
 
         streams.out_from_end(len(blocks) + 1, block, from_start=from_start)
+        if (last := self._time(len(self._names) - 1)) is not None:
+            self._clock.time_after(last, None)  # what is said next stands behind it, whatever was laid out first
 
     def rows_since(self, seen: Set[Name], turns: int) -> Iterator[Spans]:
         """The messages that are not among `seen`, and the turning points behind the first `turns`."""
@@ -86,10 +88,10 @@ class SessionPage:
         log, state = self._log, self._log.state()
         content = log.full(entry)
         moment = state.original(entry.name)
-        if moment is not None and (day := self._day(moment)) != (before := self._day_before(place)):
-            told = day[0] if before is not None and before[1] == day[1] else " ".join(filter(None, day))
-            yield self._made.divider(told, "bold")
-        time = "" if moment is None else self._clock.bare(moment).replace("T", " ").partition(" ")[2]
+        before = self._time(place - 1)
+        time = "" if moment is None else self._clock.time_after(moment, before)
+        if moment is not None and (before is None or self._clock.day(moment) != self._clock.day(before)):
+            yield self._made.divider(self._clock.day(moment), "bold")
         yield from self._made.header(
             state.label(entry.name), content.role, time, name=content.name, protected=entry.protected,
             notes=summary_view.notes(log, entry),
@@ -99,17 +101,9 @@ class SessionPage:
             yield from self._made.body(content, markdown=summary)
         yield []
 
-    def _day(self, moment: float) -> tuple[str, str]:
-        """The day, and its offset from UTC: `2026-02-12`, `+01:00`; what is written in UTC tells it itself."""
-        offset = self._clock.offset(moment)
-        return self._clock.day(moment), "" if offset == "Z" else offset
-
-    def _day_before(self, place: int) -> tuple[str, str] | None:
-        """Of the message before this place; None where that has no time."""
-        if not place:
-            return None
-        moment = self._log.state().original(self._names[place - 1])
-        return None if moment is None else self._day(moment)
+    def _time(self, place: int) -> float | None:
+        """Of the message at this place; None where there is none, or it has no time."""
+        return self._log.state().original(self._names[place]) if place >= 0 else None
 
     def _turns(self, place: int) -> Iterator[Spans]:
         for point in self._points.get(place, ()):

@@ -37,13 +37,13 @@ def rows(path: Path, seen: set[int] | None = None, turns: int = 0) -> list[str]:
 
 
 def test_days(tmp_path: Path, screen: None) -> None:
-    """A divider where a day begins, with the offset once, and times without it."""
+    """A divider where a day begins; a time has the offset from UTC where no line before it told that."""
     path = tmp_path / "log.jsonl"
     path.write_bytes(TWO_DAYS)
     assert rows(path) == [
-        "── 2026-02-01 +00:00", "1  user  23:50:00", "    first", "",
-        "── 2026-02-02", "2  assistant  00:10:00", "    **second**", "",
-        "3  user  00:10:00", "    third", "", "4  user  00:20:00", "    fourth", "",
+        "── 2026-02-01", "1  user  2026-02-01 23:50:00+00:00", "    first", "",
+        "── 2026-02-02", "2  assistant  2026-02-02 00:10:00", "    **second**", "",
+        "3  user  2026-02-02 00:10:00", "    third", "", "4  user  2026-02-02 00:20:00", "    fourth", "",
     ]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_what_is_new(tmp_path: Path, screen: None) -> None:
     path.write_bytes(TWO_DAYS)
     good("mark", path, "here")
     assert rows(path, {1, 2, 3, 4}, 1) == []
-    assert rows(path, {1, 2, 3}, 1) == ["4  user  00:20:00", "    fourth", ""]
+    assert rows(path, {1, 2, 3}, 1) == ["4  user  2026-02-02 00:20:00", "    fourth", ""]
     assert rows(path, {1, 2, 3, 4}) == ["── mark 'here' · op 1"]
 
 
