@@ -15,7 +15,7 @@ from tests.resume.install import Installed
 from tests.resume.stub import Json, Request
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 120
+SECONDS = 300
 
 
 class NotResumedError(Exception):
