@@ -159,7 +159,8 @@ def _stdin(command: str) -> Any:
         hint = f"name a log: ctxkit {command or 'COMMAND'} LOG"
         raise Usage("standard input is closed: there is no log to read", hint)
     if sys.stdin.isatty():
-        raise Usage("no log was named, and standard input is a terminal", f"ctxkit {command or 'COMMAND'} LOG")
+        hint = f"ctxkit {command or 'COMMAND'} LOG, where @ is the newest session of this project"
+        raise Usage("no log was named, and standard input is a terminal", hint)
     return sys.stdin.buffer
 
 

@@ -33,7 +33,7 @@ def named_or_picked(ctx: typer.Context, param: typer.CallbackParam, value: str) 
         return named_session(ctx, value)
     from ctxkit.cli.session_names import picked
 
-    return picked(ctx.command.name or "")
+    return picked()
 
 
 LOG_HELP = "A log: a path, @ (the newest session of this project), or - for standard input."

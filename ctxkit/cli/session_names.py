@@ -14,7 +14,7 @@ import typer
 
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.session_list import fitted, home_short
-from ctxkit.errors import ExitCode, TwoSessions, Usage
+from ctxkit.errors import ExitCode, TwoSessions
 from ctxkit.search.naming import NamedSession, candidates, find_session, is_name
 from ctxkit.search.project_sessions import SessionFile, project, project_sessions
 from ctxkit.search.sessions import find_files
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TITLE = 60
 """Cells of a title in a report."""
+NONE = "-"
+"""No log: that the terminal is none is said where it is opened."""
 OFFERED = 200
 """Sessions that the picker has, the newest; `ctxkit sessions --pick` has all."""
 
@@ -61,23 +63,22 @@ def told(path: str, opening: Opening) -> None:
     streams.say(f"{name or 'picked'}: {words}({opening.format.name}, {home_short(path)})")
 
 
-def picked(command: str) -> str:
-    """The path of the session of this project that is chosen on the terminal.
+def picked() -> str:
+    """The path of the session of this project that is chosen on the terminal; `NONE` where there is none to choose.
 
-    Raises Usage where there is none to choose, typer.Exit where none is chosen.
+    Raises NoSuchLog, and typer.Exit where none is chosen.
     """
     from ctxkit.cli.terminal.picker import pick
 
-    nothing = Usage("no log was named, and standard input is a terminal", f"ctxkit {command} LOG")
     if os.environ.get("TERM", "dumb") in ("", "dumb"):
-        raise nothing
+        return NONE
     here = project(env=os.environ)
     with streams.progress("looking for sessions", "files") as step:
         with closing(project_sessions(os.environ, here)) as files:
             some = list(islice(files, OFFERED))
         found = find_files(some, env=os.environ, progress=step)
     if not found.sessions:
-        raise nothing
+        return NONE
     one = pick(found.sessions, streams.drawn)
     if one is None:
         raise typer.Exit(ExitCode.NO)
