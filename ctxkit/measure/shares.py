@@ -7,7 +7,8 @@ Reads what `measure/size.py` says of each message, so that they are parts of wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
+from math import floor
 from typing import Literal
 
 import msgspec
@@ -64,8 +65,8 @@ class Shares:
         self.names = list(log.listed())
         self.calls = Calls(log, self.names)
         measuring = Measuring(Counting(log))
-        sums = [int(held + 1e-6) for held in accumulate(measuring.each(self.names))]  # whole ones that add up
-        self.tokens = dict(zip(self.names, (now - before for before, now in pairwise([0, *sums])), strict=True))
+        sums = [floor(held + 1e-6) for held in measuring.rising(self.names)]  # whole ones that add up
+        self.tokens = dict(zip(self.names, (now - before for before, now in pairwise(sums)), strict=True))
         self.counter = measuring.name
 
     def by(self, kind: By) -> list[Share]:

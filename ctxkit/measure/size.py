@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
-from itertools import islice
+from itertools import accumulate, islice
 from math import ceil
 
 from ctxkit.content.thinking import first_change, without
@@ -174,6 +174,16 @@ class Measuring:
             self.rate(name) * counted[name] if name in counted else session.size(name)  # type: ignore[arg-type]  # known
             for name in names
         ]
+
+    def rising(self, names: Sequence[Name]) -> Sequence[float]:
+        """What the messages before each of `names` have of the tokens of all of them, and at last all: never less than
+        before. What left the requests without a row that tells of it (`increments`) stood before the request that was
+        smaller: the messages before it hold no more than is left.
+        """
+        held = array("d", accumulate(self.each(names), initial=0.0))
+        for place in range(len(held) - 2, -1, -1):
+            held[place] = min(held[place], held[place + 1])
+        return held
 
     def as_read(self, numbers: Sequence[int]) -> Sequence[float]:
         """Tokens of each of these messages as its rows have it, whatever ops made of it."""

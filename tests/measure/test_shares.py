@@ -51,6 +51,21 @@ def test_they_add_up_to_what_was_counted() -> None:
     assert sum(shares.tokens.values()) <= measuring.of(log.names()).tokens
 
 
+@pytest.mark.parametrize("requests", [(300, 1000, 900, 950), (900, 1000, 400, 450)])
+def test_no_message_is_less_than_nothing(requests: tuple[int, ...]) -> None:
+    """Where a request was smaller than the one before it, what left stood before it: of that, less is left; where it
+    is smaller than what stood around the messages, none of it is left.
+    """
+    log = Log.open(io.BytesIO(chat(*((request, 20) for request in requests))), env={})
+    measuring, shares = Measuring(Counting(log)), Shares(log)
+    each, found = measuring.each(log.names()), list(shares.tokens.values())
+    assert min(each) < 0
+    assert min(found) == 0 and found[-1] == 20
+    assert sum(found) == (int(sum(each) + 1e-6) if sum(each) > 0 else 5 + 45 + 20)
+    assert sum(found) <= measuring.of(log.names()).tokens
+    assert min(share.tokens for kind in get_args(By) for share in shares.by(kind)) >= 0
+
+
 def test_what_they_are_called() -> None:
     """By role, tool of the call or result, opening message, path."""
     shares = Shares(edited())
