@@ -28,8 +28,12 @@ class Encoding:
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; what looks like a special token is words. Raises NoRanksError."""
         short = [text for text in texts if len(text) < blank_runs.LONG]
-        if self._quick is None and sum(map(len, short)) >= fast.PAYS:
+        characters = sum(map(len, short))
+        if self._quick is None and characters >= fast.PAYS:
             self._quick = fast.reader(self.name)
+        elif self._quick is not None and characters < fast.PAYS // fast.FEW:
+            self._quick = None
+            fast.release()
         if self._quick is None:
             return [self._count(text) for text in texts]
         found = iter(self._quick(short))

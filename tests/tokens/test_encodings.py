@@ -104,3 +104,24 @@ def test_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "PAYS", 1)
     monkeypatch.setattr(fast, "reader", lambda name, real=fast.reader: asked.append(name) or real(name))
     assert made.counts(texts) == expected and asked == ["o200k_base"]
+
+
+def test_quick_while_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many characters are counted quickly, also the rest of them; a few let that go, and it comes back."""
+    made, released = list[str](), list[bool]()
+    plain = MADE["o200k_base"]
+
+    def reader(name: str) -> fast.Count:
+        made.append(name)
+        return lambda texts: list(map(plain._count, texts))
+
+    monkeypatch.setattr(fast, "reader", reader)
+    monkeypatch.setattr(fast, "release", lambda: released.append(True))
+    monkeypatch.setattr(fast, "PAYS", 100)
+    encoding = Encoding("o200k_base")
+    states = []
+    for length in (50, 100, 20, 10, 20, 100):
+        text = "x " * (length // 2)
+        assert encoding.counts([text]) == [plain._count(text)]
+        states.append((len(made), len(released)))
+    assert states == [(0, 0), (1, 0), (1, 0), (1, 1), (1, 1), (2, 1)]
