@@ -37,6 +37,7 @@ class SessionPage:
 
     def show(self, *, from_start: bool) -> None:
         """All of it; a pager opens at the end."""
+        from_start = from_start or not streams.opens_at_end()
         first = 0 if from_start else max(0, len(self._names) - NEWEST)
         entries = self._log.entries(self._names[first:])
         around = self._around if not first else Assembly()

@@ -119,12 +119,17 @@ def out(*spans: str | Styled, hang: int | None = None) -> None:
             Streams.pager.line(_bytes(line, Streams.colour), _size(line))
 
 
+def opens_at_end() -> bool:
+    """Whether there is a pager that can open at the end of a text."""
+    return Streams.pager is not None and Streams.pager.can_open_at_end
+
+
 def out_from_end(count: int, block: Callable[[int], Iterable[Sequence[str | Styled]]], *, from_start: bool) -> None:
     """Lines of the result that fit the terminal already, in `count` blocks; where they are more than a screen, a pager
     opens at their end, and the last screen is there before the others are made.
     """
     pager = Streams.pager
-    if pager is None or from_start or not pager.can_open_at_end:
+    if pager is None or from_start:
         for i in range(count):
             for line in block(i):
                 out(*line)

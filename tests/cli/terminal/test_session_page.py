@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ctxkit import Log
-from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal import session_page, streams
 from ctxkit.cli.terminal.session_page import SessionPage
 from ctxkit.core.assembly import NOTHING
 from ctxkit.when import Clock
@@ -93,6 +94,31 @@ def test_programs_compactions(screen: None) -> None:
             assert any("compacted by" in row and " → " in row for row in rows(one)), one
             return
     pytest.fail("no fixture with a compaction")
+
+
+@pytest.mark.parametrize(
+    ("at_end", "from_start", "cut"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_long_session(
+    tmp_path: Path, screen: None, monkeypatch: pytest.MonkeyPatch, at_end: bool, from_start: bool, cut: bool
+) -> None:
+    """A pager that opens at the end gets the newest messages, and a line that says how many stand before."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(TWO_DAYS)
+    log = Log.open(path)
+    streams.Streams.columns, streams.Streams.colour, streams.Streams.clock = 60, False, Clock(exact=False)
+    got: list[str] = []
+
+    def out(count: int, block: Any, *, from_start: bool) -> None:
+        assert from_start is not cut
+        got.extend(str(row) for i in range(count) for row in block(i))
+
+    monkeypatch.setattr(session_page, "NEWEST", 2)
+    monkeypatch.setattr(streams, "opens_at_end", lambda: at_end)
+    monkeypatch.setattr(streams, "out_from_end", out)
+    SessionPage(log, log.listed(), NOTHING, full=False, expand=False).show(from_start=from_start)
+    text = "\n".join(got)
+    assert ("2 earlier messages" in text, "first" in text, "fourth" in text) == (cut, not cut, True)
 
 
 @pytest.mark.needs("less")
