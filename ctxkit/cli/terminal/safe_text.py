@@ -151,7 +151,7 @@ def _width(c: str) -> int:
         return 8 if c == "\t" else 1
     if c == "\ufe0f":
         return 1  # a narrow symbol shown as an emoji is wide in some terminals
-    return _table()(c)
+    return 1 if _NARROW.fullmatch(c) else _table()(c)
 
 
 @cache
