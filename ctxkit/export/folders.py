@@ -14,6 +14,7 @@ import msgspec
 from ctxkit.core.text.json_structs import NoObject
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
+from ctxkit.export.agents import owner_of
 from ctxkit.formats.base import Row
 from ctxkit.formats.session_folders import slug
 from ctxkit.logfile.read import blocks_of
@@ -50,10 +51,12 @@ def folder_of(log: OpenLog) -> str:
 
     Of several the one that its file was kept under, else the first.
     """
-    name = log.opening.format.name
+    name, path = log.opening.format.name, log.opening.path
+    if name == "gemini-cli" and path is not None:
+        return owner_of(path.resolve().parents[1])
     if name not in PLACES:
         return ""
-    kept = log.opening.path.resolve().parent.name if log.opening.path is not None and name == "claude-code" else ""
+    kept = path.resolve().parent.name if path is not None and name == "claude-code" else ""
     first = ""
     for block in blocks_of(log.opening, _FolderRow):
         for row in block.rows:
@@ -103,6 +106,9 @@ def _bare(folder: str) -> str:
 
 def moved(pieces: Iterable[bytes], format: str, moves: Moves) -> Iterator[bytes]:
     """The lines of a session, with the folders that its rows name under other names; all other bytes as they are."""
+    if format not in PLACES:
+        yield from pieces
+        return
     for line in lines_of(pieces):
         found = _stated(line, format) if _KEY in line else ""
         there = moves.of(found)

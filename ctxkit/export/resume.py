@@ -51,6 +51,9 @@ class Resumption(msgspec.Struct):
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise CannotCreate(f"{self.path.parent}: cannot create: {why}: nothing was written") from error
+        marker = AGENTS[self.agent].marker
+        if marker and not (self.path.parents[1] / marker).exists():
+            create(self.path.parents[1] / marker, [os.fsencode(self.cwd)])
         create(self.path, self.written.pieces)
 
 

@@ -72,6 +72,7 @@ TARGETS: dict[str, ExportTarget] = {
         ExportTarget("claude-code", "a session of Claude Code", "session", provider="anthropic"),
         ExportTarget("codex", "a session of Codex", "session", provider="openai"),
         ExportTarget("pi", "a session of pi", "session"),
+        ExportTarget("gemini-cli", "a session of Gemini CLI", "session", provider="gemini"),
     )
 }  # fmt: skip
 """Name -> target, in the order in which help lists them."""

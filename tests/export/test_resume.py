@@ -21,6 +21,7 @@ SESSIONS = {
     "claude-code": GUIDE / "session.jsonl",
     "codex": HERE.parent / "fixtures/truth-codex/no-base.jsonl",
     "pi": HERE.parent / "fixtures/truth-pi/aborted.jsonl",
+    "gemini-cli": HERE.parent / "fixtures/truth-gemini-cli/jsonl-basic.jsonl",
 }
 
 
@@ -56,13 +57,15 @@ def test_an_edited_session_is_where_its_agent_looks(agent: str, work: Path) -> N
     made = log.resume(cwd=str(work))
     assert (path.read_bytes(), made.cwd, made.agent) == (before, str(work), agent)
     env = {"HOME": str(work.parent / "home")}
-    assert made.path == AGENTS[agent].place(env, str(work), made.path.name) and made.id in made.path.name
+    assert made.path == AGENTS[agent].place(env, str(work), made.path.name) and made.id[:8] in made.path.name
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     assert made.line == " ".join(made.command) and made.id in made.line
     assert words(Log.open(made.path)) == words(log)
     rows = [json.loads(line) for line in made.path.read_text().splitlines()]
     named = {row.get("cwd") for row in rows} | {(row.get("payload") or {}).get("cwd") for row in rows}
-    assert named - {None} == {str(work)}
+    assert named - {None} == ({str(work)} if agent != "gemini-cli" else set())
+    if agent == "gemini-cli":  # it keeps the folder beside its sessions
+        assert (made.path.parents[1] / ".project_root").read_text() == str(work)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

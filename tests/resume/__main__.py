@@ -50,6 +50,7 @@ EXPLAINED = {
     ("opencode", "revert-part", ""): "a revert within a message takes all of it",
     ("opencode", "two-steps", ""): "several steps in one message: the results behind the last one",
     ("opencode", "words-behind-a-call", ""): "words behind a call where they stand",
+    ("gemini-cli", "last-toolcall", "trim"): "behind a result at the end the agent puts words of its own",
     ("pi", "q05-error-with-image", "from claude-code"): "a picture in a failed result goes behind the results",
 }
 """What differs (agent, session, edits, "" for none), and why: docs/formats.md says more."""

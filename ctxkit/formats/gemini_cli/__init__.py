@@ -6,11 +6,11 @@ CLI sends on resume was recorded (docs/agents.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Format, RecordLinks, Row
+from ctxkit.formats.base import Edited, MessageToWrite, NewSession, RecordLinks, Row, SessionFormat, Written
 from ctxkit.formats.gemini_cli.content import content_of
 from ctxkit.formats.gemini_cli.reader import NAME, GeminiReader
 from ctxkit.formats.gemini_cli.rows import GeminiRow
@@ -18,8 +18,8 @@ from ctxkit.formats.gemini_cli.rows import GeminiRow
 __all__ = ["FORMAT", "GeminiCli"]
 
 
-class GeminiCli(Format):
-    """A Format (formats/base.py). Calls without an answer `core/integrity.py` repairs: no provider takes them."""
+class GeminiCli(SessionFormat):
+    """A SessionFormat (formats/base.py). `core/integrity.py` repairs calls without an answer."""
 
     name: str = NAME
     native: bool = False
@@ -54,6 +54,18 @@ class GeminiCli(Format):
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
+
+    def write(self, context: Iterable[MessageToWrite], session: NewSession) -> Written:
+        """A new session from contents of whatever format."""
+        from ctxkit.formats.gemini_cli.sessions import write
+
+        return write(context, session)
+
+    def rewrite(self, edited: Edited, session: NewSession) -> Written:
+        """The session of a Gemini CLI log after ops."""
+        from ctxkit.formats.gemini_cli.rewriting import rewrite
+
+        return rewrite(edited, session)
 
 
 FORMAT = GeminiCli()
