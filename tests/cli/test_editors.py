@@ -60,7 +60,7 @@ def test_no_editor_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         bare.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
         ran = ctxkit("edit", path)
     assert ran.code == 78 and "no editor is named, and this is no terminal: nothing was changed" in ran.err
-    assert "VISUAL or EDITOR names one" in ran.err and drafts(path) == [] and not list(tmp_path.rglob("started"))
+    assert "set VISUAL or EDITOR" in ran.err and drafts(path) == [] and not list(tmp_path.rglob("started"))
     (tmp_path / "vi").unlink()
     monkeypatch.setattr(streams, "on_terminal", lambda: True)
     with monkeypatch.context() as bare:

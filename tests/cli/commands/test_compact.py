@@ -254,7 +254,7 @@ def test_two_processes_at_once(log: Path) -> None:
     after = log.read_bytes()
     _, err = waiting.communicate(b"Too late.", timeout=60)
     assert (waiting.returncode, log.read_bytes()) == (75, after), err
-    assert b"changed what this one names" in err and after.startswith(raw)
+    assert b"changed the messages that this one names" in err and after.startswith(raw)
     beside = log.with_name(f"{log.name}.ctxkit").iterdir()
     [kept] = [path for path in beside if path.is_file()]  # the words are nowhere else any more
     assert kept.read_text() == "Too late." and f"--summary {kept}".encode() in err and kept.stat().st_mode & 0o77 == 0

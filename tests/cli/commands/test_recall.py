@@ -236,7 +236,7 @@ def test_apply_and_the_window(log: Path) -> None:
     log.write_bytes(log.read_bytes() + lines(message("user", "late", 300)))
     good("window", log, "1h")
     ran = good("recall", log, "6", "--apply")
-    assert "the window hides 6, which keeps its time: `ctxkit window LOG off` or --now TIME" in ran.err
+    assert "the window hides 6, which keeps its time: use `ctxkit window LOG off` or --now TIME" in ran.err
     again = ctxkit("recall", log, "6", "--apply")
     assert (again.code, "no op keeps 6 out" in again.err, "the window hides 6" in again.err) == (1, True, True)
     assert "out of the context" in good("why", log, "6").text, "recall and why tell one story"
