@@ -16,7 +16,7 @@ WHOLE = False
 """Whether all of every search is run, with files on a disk: `pytest --whole`, which sets it before tests are read."""
 TIMES = 1
 """How many times what a push runs: `pytest --times N`."""
-PART = 6
+PART = 10
 """A push runs one of so many examples of a search."""
 USUAL = 25
 """Examples that a push runs of a law that does not say how many; 100 at night."""

@@ -17,9 +17,9 @@ from tests.fuzz.__main__ import smaller, verdict
 from tests.fuzz.judge import judged
 from tests.fuzz.seeds import FAMILIES, FOUND, SIDECAR, Case, drawn, of_path, seeds
 
-EACH = part(18)
+EACH = part(30)
 """Inputs of every format."""
-COMMANDS = part(100)
+COMMANDS = part(150)
 """Commands that each input runs through which was found once, drawn anew for each."""
 CORPUS = sorted(path for path in FOUND.iterdir() if not path.name.endswith(SIDECAR))
 

@@ -8,7 +8,7 @@ from ctxkit.core.messages import Call, Content, Repairs, Result, Text
 from tests.effort import part
 from tests.whole import CHANGED, FILES, FORMATS, Wrong, drawn, flat, ran, same, sequence, told
 
-FIRST = part(120)
+FIRST = part(200)
 """Sequences of each format that the tests run; `just whole` runs 2,000."""
 
 

@@ -114,7 +114,7 @@ def test_any_damage(name: str) -> None:
     its structure, null may read otherwise: those are left out."""
     chance = random.Random(f"salvage {name}")
     done = 0
-    for _ in range(part(50)):
+    for _ in range(part(250)):
         raw = anyhow(ALL[name].clean, chance)
         try:
             if not _numbers(raw):
@@ -122,7 +122,7 @@ def test_any_damage(name: str) -> None:
                 done += 1
         except UnknownFormat:
             continue
-    assert done > part(50) / 5
+    assert done > part(250) / 5
 
 
 def _numbers(raw: bytes) -> bool:
