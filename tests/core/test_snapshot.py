@@ -58,8 +58,8 @@ def test_an_id_is_of_messages_window_and_description() -> None:
     ("change", "said"),
     [
         ({"v": VERSION + 1}, f"version {VERSION + 1}"),
-        ({"session_id": None}, "no snapshot"),
-        ({"v": "1"}, "no snapshot"),
+        ({"session_id": None}, "not a snapshot"),
+        ({"v": "1"}, "not a snapshot"),
         ({"description": "another"}, "damaged: the sum"),
         ({"tokens": {"count": 1, "counter": "x"}}, "damaged: the sum"),
         ({"messages": None}, "messages cannot be read"),
