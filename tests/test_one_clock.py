@@ -164,6 +164,7 @@ class Typed(NamedTuple):
 
 OWN: dict[tuple[str, str], Typed] = {
     ("sessions", "since"): Typed(("sessions", "FOLDER", "--json", "--since", "TIME")),
+    ("sessions", "until"): Typed(("sessions", "FOLDER", "--json", "--until", "TIME")),
     ("add", "ts"): Typed(("add", "LOG", "hi", "--dry-run", "--json", "--ts", "TIME")),
     ("window", "words"): Typed(("window", "LOG", "TIME", "--dry-run", "--json")),
     ("config", "value"): Typed(("config", "LOG", "set", "now", "TIME", "--dry-run", "--json")),

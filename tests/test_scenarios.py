@@ -391,7 +391,7 @@ def test_a_preview_comes_before_a_change_by_criteria(
     before = path.read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     text = said(capfd, "forget", str(path), "--role", "user", "--last", "2", status=2)
-    assert "nobody can be asked" in text
+    assert "there is no terminal to ask on" in text
     assert "7     1  m7" in text and "2 of 9 messages" in text and "tokens" in text
     assert path.read_bytes() == before
     said(capfd, "forget", str(path), "--role", "user", "--last", "2", "--yes")

@@ -256,6 +256,7 @@ def run(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
     stdin = (folder / from_file).read_bytes() if name else b""
     args = shlex.split(words)[1:]
     if case.head.get("how") == "unprivileged":
+        monkeypatch.setenv("EDITOR", "true")
         return process(*args, stdin=stdin, before=unprivileged())
     given = case.head.get("given")
     if given is None:

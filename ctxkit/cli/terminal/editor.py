@@ -33,8 +33,9 @@ def edit(log: Log, asked: Selection, *, only_context: bool) -> Op | None:
     from ctxkit.edit.editor import Drafting
     from ctxkit.store.drafts import left
 
-    command(os.environ)
     beside = log.opening.sidecar
+    if beside is not None and log.opening.path is not None:
+        command(os.environ)  # where there is no editor nothing is written, a draft neither
     for path in left(beside) if beside is not None else ():
         streams.say(f"a draft of an earlier edit is left: {path}")
     began = time.monotonic()
