@@ -44,7 +44,7 @@ def command(
     stat_only: Annotated[bool, typer.Option("--stat", help="Only the number of messages and tokens.")] = False,
     no_tokens: Annotated[bool, typer.Option("--no-tokens", help="With --stat: do not count tokens.")] = False,
     label: Annotated[
-        list[str] | None, typer.Option("--label", metavar="NAME", help="The name to print for A; given twice, for A, then B.")
+        list[str] | None, typer.Option("--label", metavar="NAME", help="What to call A; given twice, A and B.")
     ] = None,
     reading: Reading,
 ) -> int:
