@@ -30,6 +30,8 @@ from ctxkit.measure.size import Measuring
 
 SAMPLES = 24
 """Replies from the newest on, and as many spread over the log: where none of them has a usage, none is taken to."""
+EXACT = 8
+"""Ops at the end of a log, from the newest on, whose contexts are measured as `status` does."""
 CUT, HIDDEN = "cut", "hidden"
 """Kinds of events that are no ops: of the log's own program; and what a filter hides at the end."""
 
@@ -70,7 +72,7 @@ def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timel
         filtered = log.lens_agent is not None or log.projection().newest is not None
         left = plot.measured.tokens - end
         if not filtered:
-            _settle(changes, len(plot.path), left)
+            _settle(plot, changes, end)
         changes.append(TimelineChange(len(plot.path), HIDDEN if filtered else "", "", None, left))
     return course(
         plot.path, own_course, changes, plot.anchors, around=around, limit=limit, counter=plot.measured.counter,
@@ -78,16 +80,30 @@ def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timel
     )  # fmt: skip
 
 
-def _settle(changes: list[TimelineChange], end: int, left: float) -> None:
-    """The newest op that changed the context, with what `status` says of it where nothing came since: the whole is not
-    always the sum of its messages.
+def _settle(plot: _Plot, changes: list[TimelineChange], whole: float) -> None:
+    """Set what stands right behind ops at the end of the log to what `status` says of the context there: the whole is
+    not always the sum of its messages. The newest op that changed the context is looked at; where a provider counted,
+    the newest `EXACT`.
+
+    `whole`: tokens of the program's own context at the end.
     """
-    first = len(changes)
-    while first and (changes[first - 1].place, changes[first - 1].delta) == (end, changes[-1].delta):
-        first -= 1
-    before = changes[first - 1].delta if first else 0.0
-    if first < len(changes) and before != changes[-1].delta and not changes[-1].slid:
-        changes[first:] = [change._replace(delta=left) for change in changes[first:]]
+    end, most, looked, before = len(plot.path), EXACT if plot.anchors else 1, 0, None
+    for k in reversed(range(len(changes))):
+        change = changes[k]
+        if change.place != end or change.slid or looked == most:
+            return
+        old = changes[k - 1].delta if k else 0.0
+        if change.delta != before:  # the newest of those with one figure; the others come next
+            before, here = change.delta, k
+        if change.delta == old or change.op is None:
+            continue
+        if looked:
+            seen = plot.log.seen_at(str(change.op))
+            left = Measuring(Counting(seen)).of(seen.listed()).tokens - whole
+        else:
+            left = plot.measured.tokens - whole
+        changes[k : here + 1] = [one._replace(delta=left) for one in changes[k : here + 1]]
+        looked += 1
 
 
 def _sets(turn: Transition) -> Iterable[Ranges]:

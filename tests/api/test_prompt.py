@@ -114,7 +114,7 @@ def test_what_was_mended_is_noted() -> None:
         (lambda: build_final_prompt([]), NothingToSend, "the list has no messages"),
         (lambda: build_final_prompt(run(), enforce=True), BadConfig, "no limit is known"),
         (lambda: build_final_prompt(run(), enforce=True, limit=10, reserve=0), DoesNotFit, "do not fit into 10"),
-        (lambda: build_final_prompt(run(), tools=[{"x": 1}]), BadTools, "it has no name"),
+        (lambda: build_final_prompt(run(), tools=[{"x": 1}]), BadTools, "has no name"),
         (lambda: build_final_prompt(run(), overhead=-1), Usage, "overhead must be at least 0"),
         (lambda: build_final_prompt([{"x": 1}]), BadMessage, "messages[0]"),
         (lambda: build_final_prompt(run(), statsu="x"), TypeError, "statsu"),  # type: ignore[call-arg]

@@ -75,7 +75,7 @@ def test_fallback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("words", "code", "says"),
     [
         (["--strategy", "llm"], 78, "no model is named"), (["--fast"], 78, "set compact.fast_model NAME"),
-        (["--model", "m", "--fast"], 2, "two models"), (["--strategy", "mask", "--model", "m"], 2, "no model is asked"),
+        (["--model", "m", "--fast"], 2, "two models"), (["--strategy", "mask", "--model", "m"], 2, "asks no model"),
     ],
 )  # fmt: skip
 def test_which_model(tmp_path: Path, words: list[str], code: int, says: str) -> None:

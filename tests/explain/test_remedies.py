@@ -131,7 +131,9 @@ def test_told_nowhere() -> None:
     ops[0]["at"] = {"messages": 2, "rows": 4}
     log = opened(as_bytes([*TALK, *ops]))
     why = Reasons(Visibilities(log.state(), log.projection()))
-    assert "told by 3.1 until op 4 removed that summary: it is in no text now" in [reason.text for reason in why.of(1)]
+    assert "summarized in 3.1 until op 4 removed that summary: it is in no text now" in [
+        reason.text for reason in why.of(1)
+    ]
     assert said(ops, "3.1")[0] == ("undo LOG 4",)
     assert said(ops, "1")[0] == ("undo LOG 3",)
 

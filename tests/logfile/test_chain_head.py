@@ -236,7 +236,7 @@ def test_a_head_taken_after_a_break_was_accepted_vouches_for_all(tmp_path: Path)
     native, whole = b"".join(log.copy_out()), str(head(log))
     path.write_bytes(native.replace(ops_of(native)[1], b""))
     [early] = heads(path)
-    for head_, part in ((early, "vouches for ops 2-3, not for op 1"), (whole, "vouches for ops 2-3, not for op 1")):
+    for head_, part in ((early, "covers ops 2-3, not op 1"), (whole, "covers ops 2-3, not op 1")):
         ran = ctxkit("check", str(path), "--head", head_)
         assert ran.code == ExitCode.NO and part in ran.out.decode()
     good("check", path, "--accept")

@@ -121,7 +121,7 @@ def test_a_format_by_name(tmp_path: Path) -> None:
         Log.open(path)
     assert len(Log.open(path, format="chat").messages) == 1
     assert len(Log.open(path, env={"CTXKIT_FORMAT": "chat"}).messages) == 1
-    with pytest.raises(UnknownFormat, match="no log of the format pi"):
+    with pytest.raises(UnknownFormat, match="not a log of the format pi"):
         Log.open(path, format="pi", env={"CTXKIT_FORMAT": "chat"})
     with pytest.raises(UnknownFormat):
         Log.open(path, format="auto", env={"CTXKIT_FORMAT": "chat"})

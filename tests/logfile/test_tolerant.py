@@ -187,7 +187,7 @@ def test_a_bug_takes_one_file(command: tuple[str, ...], tmp_path: Path, monkeypa
     monkeypatch.setattr(CodexReader, "finish", real)
     assert (before.code, ran.code) == (0, 0)
     assert {str(one) for one in ran.values} == {str(one) for one in before.values if "rollout" not in str(one)}
-    assert ran.err.count("skipped: a bug:  ZeroDivisionError") == 1
+    assert ran.err.count("skipped: a bug: ZeroDivisionError") == 1
     assert "rollout" in ran.err
 
 
@@ -197,7 +197,7 @@ def test_only_bugs_are_netted() -> None:
         with pytest.raises(type(error)), one_of_many("f"):
             raise error
     with (
-        pytest.raises(Unforeseen, match=r"f: skipped: a bug:  AssertionError at test_tol"),
+        pytest.raises(Unforeseen, match=r"f: skipped: a bug: AssertionError at test_tol"),
         one_of_many("f"),
     ):
         raise AssertionError

@@ -74,7 +74,7 @@ def test_where_the_definitions_come_from(tmp_path: Path) -> None:
     config.write_text('tools = "../tools.json"\n')
     refused = Log.open(path, env={})
     assert list(tools_of(refused)) == [] and any("tools" in notice for notice in refused.config.notices)
-    for text, said in (("[1]", "definition 1 of 1 is none"), ("{", "no JSON"), ("[" * 2000, "no JSON|deeply")):
+    for text, said in (("[1]", "definition 1 of 1 has no name"), ("{", "no JSON"), ("[" * 2000, "no JSON|deeply")):
         config.write_text('tools = "tools.json"\n')
         (tmp_path / "tools.json").write_text(text)
         with pytest.raises(BadConfig, match=said):

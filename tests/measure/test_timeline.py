@@ -77,6 +77,19 @@ def test_ops_of_a_counted_log(tmp_path: Path) -> None:
     assert found.points[-1].tokens == log.status().tokens.used == found.events[0].after
 
 
+def test_ops_at_the_end_as_status_saw_them(tmp_path: Path) -> None:
+    """Where a request shrank, what an op leaves is no sum: after each op at the end it is what `status --at` says."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(chat((1000, 20), (5000, 21), (1300, 22), (1400, 23)))
+    for numbers in ("3-4", "1", "2", "5", "6"):
+        good("forget", path, numbers)
+    log = Log.open(path)
+    events = plotted(log).events
+    assert len(events) >= 3
+    for event in events:
+        assert event.after == log.seen_at(str(event.op)).status().tokens.used, event
+
+
 def test_around_and_limit() -> None:
     """What stands around the messages is in every request."""
     plain, more = of(SMALL), plotted(Log.open(io.BytesIO(SMALL), env={}), around=500, limit=9)

@@ -320,6 +320,5 @@ def test_sidecars_whose_log_is_gone(log: Path) -> None:
     [finding] = opened(log).check(notes=True)
     assert (finding.where, finding.code, finding.note) == ("old.jsonl.ctxkit", "orphan-sidecar", True)
     assert (
-        f"ctxkit snapshot_files {old}" in finding.text
-        and len(list(old.with_name("old.jsonl.ctxkit").rglob("*.json"))) == 1
+        f"ctxkit snapshots {old}" in finding.text and len(list(old.with_name("old.jsonl.ctxkit").rglob("*.json"))) == 1
     )

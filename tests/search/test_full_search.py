@@ -141,7 +141,7 @@ def test_states() -> None:
     """Words of people and of ops; what is none is an error."""
     assert states("forgotten") == states("forget") == {"forget"}
     assert "in" not in states("out") and states("in,compacted") == {"in", "compact"}
-    with pytest.raises(Usage, match="no state"):
+    with pytest.raises(Usage, match="is not a state"):
         states("lost")
 
 

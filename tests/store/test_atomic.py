@@ -76,7 +76,7 @@ def test_create(tmp_path: Path) -> None:
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"one two", 0o600)
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for there in (path, tmp_path / "link"):
-        with pytest.raises(CannotCreate, match="is there already"):
+        with pytest.raises(CannotCreate, match="exists already"):
             create(there, [b"x"])
     with pytest.raises(CannotCreate, match="no such file"):
         create(tmp_path / "none" / "new", [b"x"])

@@ -103,13 +103,13 @@ def test_no_link_leads_out(sidecar: Sidecar, tmp_path: Path) -> None:
 
 def test_cannot_be_written(sidecar: Sidecar) -> None:
     """Said, and nothing is left."""
-    sidecar.folder.write_text("no folder")
+    sidecar.folder.write_text("is not a folder")
     with pytest.raises(CannotCreate):
         Draft(sidecar, "one")
     sidecar.folder.unlink()
     sidecar.folder.mkdir()
     (sidecar.folder / FOLDER).touch()
-    with pytest.raises(CannotCreate, match="no folder"):
+    with pytest.raises(CannotCreate, match="is not a folder"):
         Draft(sidecar, "one")
 
 

@@ -142,7 +142,7 @@ def test_links_stay_links(log: Path, tmp_path: Path) -> None:
 
 
 def test_mode_is_kept_and_a_new_log_is_private(tmp_path: Path) -> None:
-    """0600 whatever the umask says; what is there already is not touched."""
+    """0600 whatever the umask says; what is exists already is not touched."""
     path = tmp_path / "new.jsonl"
     mask = os.umask(0)
     try:
@@ -153,7 +153,7 @@ def test_mode_is_kept_and_a_new_log_is_private(tmp_path: Path) -> None:
     path.chmod(0o640)
     append_line(path, LINE)
     assert path.stat().st_mode & 0o777 == 0o640
-    with pytest.raises(CannotCreate, match="there already"):
+    with pytest.raises(CannotCreate, match="exists already"):
         create_log(path)
     assert path.read_bytes() == LINE + b"\n"
     with pytest.raises(CannotCreate) as failed:

@@ -140,7 +140,7 @@ def test_hostile_lines_cost_no_more_than_allowed(line: bytes, monkeypatch: pytes
     def counted(self: intact_records.Lenient, text: str, start: int) -> object:
         nonlocal failed
         found = plain(self, text, start)
-        failed += isinstance(found, intact_records.Broken) * len(text)
+        failed += isinstance(found, intact_records.BrokenJson) * len(text)
         return found
 
     monkeypatch.setattr(intact_records.Lenient, "decode", counted)

@@ -109,7 +109,7 @@ def test_another_user_s_folder_is_ignored(log: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_in_the_way(log: Path) -> None:
     """Exit 73, with another place to put it."""
     log.with_name("session.jsonl.ctxkit").touch()
-    with pytest.raises(CannotCreate, match="no folder"):
+    with pytest.raises(CannotCreate, match="is not a folder"):
         Sidecar(log).append(b"{}")
     long = log.with_name("n" * 250)
     long.touch()
@@ -164,7 +164,7 @@ def test_user_config(env: dict[str, str], path: str) -> None:
 
 
 def test_a_stranger_s_folder_may_hold_ops(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None where there is no folder or no ops in it; one that cannot be read may hold some."""
+    """None where there is is not a folder or no ops in it; one that cannot be read may hold some."""
     sidecar = Sidecar(log)
     assert not sidecar.may_hold_ops()
     sidecar.write_config("")

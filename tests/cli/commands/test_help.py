@@ -36,7 +36,8 @@ def test_json() -> None:
     """The page as an object."""
     [value] = good("help", "window", "--json").values
     assert (
-        value["name"] == "window" and {"command": "ctxkit window chat.jsonl", "note": "what it is"} in value["examples"]
+        value["name"] == "window"
+        and {"command": "ctxkit window chat.jsonl", "note": "show the window"} in value["examples"]
     )
     [value] = good("help", "--json").values
     assert [one["name"] for one in value["commands"]] == sorted(

@@ -36,7 +36,7 @@ def test_a_clean_copy(tmp_path: Path) -> None:
         f"{path}:5: nul-block: bytes {nul} to {nul + 7}: not taken: 7 NUL bytes, {nul} to {nul + 7}",
         f"{path}:{len(ROWS) + 1}: torn-tail: bytes {len(TORN) - 4} to {len(TORN)}: not taken: the last 4 bytes are a "
         "record cut off",
-        f"wrote {new}: {len(ROWS)} records, {len(SMALL):,} bytes; 22 bytes not taken",
+        f"wrote {new}: {len(ROWS)} records, {len(SMALL):,} bytes; 22 bytes left out",
     ]
     assert ctxkit("check", path).code == 1 and good("check", new).err.endswith("nothing found\n")
     assert good("show", new).out == good("show", path).out
@@ -74,7 +74,7 @@ def test_in_a_pipe(tmp_path: Path) -> None:
     """From standard input to standard output."""
     ran = good("salvage", "-", "-o", "-", stdin=TORN)
     assert ran.out == SMALL and "standard input:2: torn-prefix: bytes " in ran.err
-    assert ran.err.endswith("bytes; 22 bytes not taken\n") and "wrote standard output: " in ran.err
+    assert ran.err.endswith("bytes; 22 bytes left out\n") and "wrote standard output: " in ran.err
 
 
 def test_a_sound_log(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_only_a_tolerant_reader_takes(tmp_path: Path) -> None:
     raw = lines(message("user", "a"), message("assistant", "b")).replace(b'"b"', b'"b\xff\t"')
     ran = good("salvage", "-", "-o", "-", stdin=raw)
     assert ran.out == raw.replace(b'"b\xff\t"', b'"b\\udcff\\u0009"')
-    assert "bad-utf8: bytes " in ran.err and ": mended: " in ran.err and "0 bytes not taken" in ran.err
+    assert "bad-utf8: bytes " in ran.err and ": mended: " in ran.err and "0 bytes left out" in ran.err
 
 
 def test_sound_json_that_cannot_be_read(tmp_path: Path) -> None:

@@ -78,14 +78,14 @@ def test_all(tmp_path: Path) -> None:
 
 
 def test_summary(tmp_path: Path) -> None:
-    """Any program's words; where it failed, the snapshot is taken all the same, and says so."""
+    """Any program's words; where it failed, the snapshot is it was taken, and says so."""
     path = small(tmp_path)
     (tmp_path / "words").write_text("We fixed\nthe bug.")
     given = good("snapshot", path, "--summary", tmp_path / "words", "--json").values[0]
     assert given["summary"] == "We fixed the bug."
     for stdin in (b"", b"\xff\xfe"):
         ran = good("snapshot", path, "-m", f"{stdin!r}", "--summary", "-", "--json", stdin=stdin)
-        assert ran.values[0]["summary"] == FAILED and "taken all the same" in ran.err
+        assert ran.values[0]["summary"] == FAILED and "it was taken" in ran.err
     assert ctxkit("snapshot", path, "-m", "new", "--summary", tmp_path / "none").code == 66
     assert ctxkit("snapshot", "-", "--summary", "-", stdin=SMALL).code == 2
     assert len(files(tmp_path)) == 3

@@ -24,7 +24,7 @@ def values(*words: str | Path) -> list[str]:
 def test_commands_and_the_programs_options() -> None:
     """All commands with their lines; behind a dash the options that stand before a command."""
     assert values("") == list(COMMANDS) == values("--no-pager", "")
-    assert {one.value: one.text for one in complete([], "").candidates}["undo"] == "void an op"
+    assert {one.value: one.text for one in complete([], "").candidates}["undo"] == "undo an op"
     assert values("-") == ["--no-pager", "--quiet", "--dry-run", "--json", "--version", "--help"]
     assert values("nonsense", "") == []
 
@@ -63,7 +63,7 @@ def test_other_shells_get_words_and_descriptions(tmp_path: Path) -> None:
     """Not quoted, with a tab between."""
     path = small(tmp_path, marks=["two words"])
     assert ctxkit("__complete", "zsh", "--", "rewind", path, "").text == "words\ntwo words\tmark after message 11\n"
-    assert "show\tthe context, for people\n" in ctxkit("__complete", "fish", "--", "").text
+    assert "show\tprint the context\n" in ctxkit("__complete", "fish", "--", "").text
 
 
 DISTURBED = {

@@ -49,7 +49,7 @@ def test_short(name: str) -> None:
         assert max(map(cells, made)) <= width
         words = "".join("".join(made).split())
         assert all(one.names[-1] in words for one in found.options if one.key != "help")
-    assert len(made) <= 36 and f"`ctxkit {name} --help`".replace("  ", " ") in " ".join(" ".join(made).split())
+    assert len(made) <= 38 and f"`ctxkit {name} --help`".replace("  ", " ") in " ".join(" ".join(made).split())
 
 
 @pytest.mark.parametrize("width", range(20, 60, 7))
