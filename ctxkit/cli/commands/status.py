@@ -95,7 +95,7 @@ def command(
     target.lens_agent, target.lens_thread = agent, thread
     send(target, request_options)
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
-    if found.tokens.used is not None and not (no_assembly or agent or thread or looking.at or reading.now):
+    if found.tokens.used is not None and not (no_assembly or agent or thread or looking.at or reading.now or limit):
         from ctxkit.search.size_cache import note  # brings sqlite3: only where tokens are counted
 
         note(target, found.tokens)
