@@ -39,7 +39,7 @@ def test_status_notes(tmp_path: Path, raw: bytes) -> None:
     assert listed(path) == (None, None)
 
 
-@pytest.mark.parametrize("words", ["--at 1", "--no-tokens", "--no-assembly", "--now 2026-01-01T00:00:00Z", "--limit 60k"])
+@pytest.mark.parametrize("words", ["--at 1", "--no-tokens", "--no-assembly", "--now 2026-01-01", "--limit 60k"])
 def test_another_look_is_not_noted(tmp_path: Path, words: str) -> None:
     """Only the context as it is."""
     path = tmp_path / "log.jsonl"
