@@ -45,6 +45,18 @@ bench-compact *args:
 bench-readers *args:
     python -m tests.bench.compaction.readers {{args}}
 
+# `compact --strategy llm` on the sessions of the readers' questions, with the stories in tests/bench/compaction/stories
+bench-stories *args:
+    python -m tests.bench.compaction.stories {{args}}
+
+# Questions answered after chains of 1, 5 and 20 compactions of a log that grows; --write: docs/compaction.md
+bench-chains *args:
+    python -m tests.bench.compaction.chains {{args}}
+
+# Eight made sessions, summarized by this version and by an older checkout (CTXKIT_BEFORE=DIR); --write: their page
+bench-examples *args:
+    python -m tests.bench.compaction.examples {{args}}
+
 # 300 random kills of a loop of commands with a live writer, each recovered and judged; prints the rate
 crashes *args:
     python -m tests.killing {{args}}
@@ -66,6 +78,10 @@ bench-rolling *args:
 bench-many *args:
     python -m tests.bench.many {{args}}
 
+# Commands over 1,000 logs with --jobs 1 and 2, one broken, equal output; --write puts it into docs/performance.md
+bench-many-logs *args:
+    python -m tests.bench.many_logs {{args}}
+
 # `sessions` and `recall` over 1,000 and 10,000 files, cold and with the index; --write puts it into docs/performance.md
 bench-sessions *args:
     python -m tests.bench.sessions {{args}}
@@ -73,6 +89,23 @@ bench-sessions *args:
 # A list of 1,000 large snapshots; snapshot, restore and edit of large contexts; --write puts it into docs/performance.md
 bench-snapshots *args:
     python -m tests.bench.snapshots {{args}}
+
+# Many logs: ingest of 1 to 10,000 generated sessions, beside DuckDB over the raw files; --write: docs/performance.md
+bench-fleet *args:
+    python -m tests.bench.fleet {{args}}
+
+# 1,000 generated sessions of six formats, ingested, asked ten questions, drawn (a minute or two); needs the extra `fleet`
+fleet-demo *args:
+    python -m tests.bench.fleet_demo {{args}}
+
+# One function over many logs by a process, by two and by Ray, with equal rows; --ray PYTHON that has the extra
+# `fleet-ray`, --write: docs/fleet.md
+bench-map *args:
+    python -m tests.bench.mapping {{args}}
+
+# The twelve ready questions of `sql` over datasets of 1, 100 and 1,000 generated sessions; --write puts it into docs/fleet.md
+bench-sql *args:
+    python -m tests.bench.sql {{args}}
 
 # Peak memory of what writes a whole context, of logs of 1 GB (an hour); --size 100, --write: docs/performance.md
 bench-memory *args:

@@ -180,6 +180,12 @@ class UnknownMessage(CtxkitError):
     code = ExitCode.USAGE
 
 
+class BadQuery(CtxkitError):
+    """A query in SQL that cannot be run, would change something, or needs more time or memory than it may."""
+
+    code = ExitCode.USAGE
+
+
 class BadPattern(CtxkitError):
     """A regular expression that does not compile, or takes too long."""
 
@@ -269,6 +275,12 @@ class BadDraft(CtxkitError):
             self.message = f"{path}:{line}: {text}{more}: nothing was changed"
 
 
+class BadDataset(CtxkitError):
+    """A folder that is no dataset of the tables of logs, or one of another schema, or damaged."""
+
+    code = ExitCode.REFUSED
+
+
 class UnknownFormat(CtxkitError):
     """The content is of no format that ctxkit reads."""
 
@@ -277,6 +289,12 @@ class UnknownFormat(CtxkitError):
 
 class Unforeseen(CtxkitError):
     """One of many files, at which ctxkit itself fails: the error names it, and the others are read."""
+
+    code = ExitCode.REFUSED
+
+
+class FunctionFailed(CtxkitError):
+    """A function of the user's own, which `fleet map` called, raised something at a file."""
 
     code = ExitCode.REFUSED
 
@@ -334,6 +352,18 @@ class ArchiveFailed(CtxkitError):
     """The archive could not be written to: what is in it already is whole."""
 
     code = ExitCode.IO
+
+
+class ClusterFailed(CtxkitError):
+    """The machines that `fleet map` was to run on cannot be reached, or all of them failed."""
+
+    code = ExitCode.IO
+
+
+class WorkerKilled(CtxkitError):
+    """The process that worked on a file ended without an answer, and when it was tried alone again."""
+
+    code = ExitCode.TRY_AGAIN
 
 
 class Locked(CtxkitError):

@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("edit", "snapshots", "recovery", "search", "compact", "export", "explain"),
     ("memory",),
     ("api",),
-    ("watch", "adapters"),
+    ("watch", "adapters", "fleet"),
     ("cli",),
 )
 """The rooms of the package, the lowest first: a room imports those of lower floors, whatever kind of import it is."""
@@ -45,7 +45,7 @@ SIDEWAYS = {
 }
 """Arrows between rooms of one floor, each with its reason."""
 
-ROOMS = 27
+ROOMS = 28
 """What stands at the top of the package, at most."""
 
 ONLY_IN = {
@@ -64,10 +64,14 @@ ONLY_IN = {
     "httpx": {"llm"},
     "watchfiles": {"watch"},
     "prometheus_client": {"cli"},
+    "duckdb": {"fleet"},
+    "pyarrow": {"fleet"},
+    "fsspec": {"fleet"},
+    "ray": {"fleet"},
 }
 LAZY = {
     "dateparser", "pytimeparse", "litellm", "tenacity", "httpx", "tiktoken", "rich", "tomlkit", "tomllib", "jsonlines",
-    "difflib", "watchfiles", "prometheus_client",
+    "difflib", "watchfiles", "prometheus_client", "duckdb", "pyarrow", "fsspec", "ray",
 }  # fmt: skip
 """Too slow for every start: imported inside the function that needs them."""
 

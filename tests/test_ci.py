@@ -22,7 +22,7 @@ def test_bash_reads_it(name: str) -> None:
 
 def test_the_steps_of_the_full_run() -> None:
     """Each has a limit, an hour in all at most; each module and script is there, and each of `just torture`."""
-    assert sum(map(int, re.findall(r"^\s*step (\d+) ", FULL, re.M))) <= 60
+    assert sum(map(int, re.findall(r"\bstep (\d+) ", FULL))) <= 60
     modules = re.findall(r"-m (tests\.[a-z.]+)", FULL)
     justfile = (ROOT / "justfile").read_text(encoding="utf-8").partition("\ntorture:\n")[2].partition("\n\n")[0]
     torture = set(re.findall(r"-m (tests\.[a-z.]+)", justfile))
@@ -30,6 +30,8 @@ def test_the_steps_of_the_full_run() -> None:
     for module in modules:
         place = ROOT / module.replace(".", "/")
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+    for extra in ("fleet", "fleet-ray"):
+        assert re.search(rf"^step \d+ sh tests/fleet/alone.sh {extra}\b", FULL, re.M), extra
     assert "tests/smoke.sh" in FULL and (ROOT / "tests/smoke.sh").is_file() and ".ci/run" in FULL
 
 

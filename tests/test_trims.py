@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.core.strategies import EPISODES
 from tests.shared import shared
 from tests.trim.test_trim import opened, run, size
 from tests.trims import FOLDERS, OWN, Case, File, Wrong, cases, checked, contents_of, counted
@@ -19,7 +20,9 @@ LARGEST = 1_000_000
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*FOLDERS[:-1], "own"])
 def test_files(name: str) -> None:
-    """Never over the budget, valid for every provider, steps whole, what must stay there, no needless refusal."""
+    """Never over the budget, valid for every provider, steps whole, what must stay there, no needless refusal; with
+    either strategy.
+    """
     if name != "own":
         shared(f"transcripts/{name}")
     own = {path.parent.name for path in OWN}
@@ -29,6 +32,8 @@ def test_files(name: str) -> None:
         pytest.skip(f"there is no file of {name} that ctxkit reads and that is small enough")
     for case in found[:4]:
         tried(case, SHARES)
+    for case in found[:2]:
+        tried(case._replace(strategy=EPISODES), SHARES[1:])
 
 
 @pytest.mark.parametrize(("folder", "steps"), [("mini-swe-agent", 100), ("swe-agent", 4)])

@@ -29,6 +29,7 @@ from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.ops import Trim
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.strategies import OF_TRIM, OLDEST
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
 from ctxkit.measure.count import PER_MESSAGE, counted_text, other_tokens
 from ctxkit.tokens.encodings import encoding
@@ -70,6 +71,7 @@ class Case(NamedTuple):
 
     path: Path
     conversation: int | None
+    strategy: str = OLDEST
 
     @property
     def name(self) -> str:
@@ -78,9 +80,13 @@ class Case(NamedTuple):
 
     def open(self) -> Log:
         """The log, read into memory, its config that of nobody."""
-        log = Log.open(io.BytesIO(_bytes(self.path)), conversation=self.conversation, env={"CTXKIT_MODEL": MODEL})
+        log = Log.open(io.BytesIO(_bytes(self.path)), conversation=self.conversation, env=self._env)
         log.clock = lambda: 1_780_000_000.0
         return log
+
+    @property
+    def _env(self) -> dict[str, str]:
+        return {"CTXKIT_MODEL": MODEL, "CTXKIT_TRIM_STRATEGY": self.strategy}
 
 
 @cache
@@ -378,10 +384,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="just trims", description=__doc__)
     parser.add_argument("--budgets", type=int, default=40, help="of each file")
     parser.add_argument("--only", default="", help="files with this in their name")
+    parser.add_argument("--strategy", choices=OF_TRIM, default=OLDEST, help="what leaves first")
     parser.add_argument("--write", action="store_true", help="put how the room is used into docs/commands/trim.md")
     asked = parser.parse_args()
     if asked.write:
-        text = "\n".join(table(map(File, cases())))
+        text = "\n".join(table(File(case._replace(strategy=asked.strategy)) for case in cases()))
         page = PAGE.read_text(encoding="utf-8")
         page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n\n{END}", page, flags=re.S)
         PAGE.write_text(page, encoding="utf-8")
@@ -393,7 +400,7 @@ def main() -> int:
         if asked.only in case.name:
             files += 1
             try:
-                run(case, shares)
+                run(case._replace(strategy=asked.strategy), shares)
             except Wrong as error:
                 wrong += 1
                 print(error, flush=True)

@@ -37,9 +37,10 @@ class MessageList(Generic[Item]):
             self._items[number] = item
 
     def kept(self, made: Callable[[ShownMessage, Item | None], Item]) -> list[Item]:
-        """The messages of the context: those of the list, and what `made` makes of a summary, or of a shortened one."""
+        """The messages of the context: those of the list, and what `made` makes of notes, summaries, shortened ones."""
         found = []
-        for one in self.context.shown():
+        notes = [ShownMessage(None, row, False) for row in self.context.notes_row()]
+        for one in [*notes, *self.context.shown()]:
             item = None if one.number is None else self._items.get(one.number)
             if item is None or one.changed:
                 item = made(one, item)

@@ -237,7 +237,7 @@ class Log(WritableLog):
     def trim(
         self, max_tokens: int | str | None = None, *, keep: int | None = None, keep_results: int | None = None,
         exclude_tools: Iterable[str] = (), clear_at_least: int = 0, clear_inputs: bool | None = None,
-        overflow: str | None = None, assembly: bool = True, fit_images: bool = True,
+        overflow: str | None = None, assembly: bool = True, fit_images: bool = True, strategy: str | None = None,
     ) -> Op | None:  # fmt: skip
         """Cut the context to `max_tokens` (30000, or "30%" of the limit), by default to the limit less the reserve.
 
@@ -245,14 +245,15 @@ class Log(WritableLog):
         while older ones can go (default: the config's); `exclude_tools`: calls and results of these tools are not
         shortened; `clear_at_least`: tokens to save, if anything is cut; `clear_inputs`: also shorten the arguments of
         old calls (None: the config's); `overflow`: a provider's error message, which has the limit; `assembly`: count
-        what is put around the messages; `fit_images`: leave out the oldest pictures beyond the provider's limits.
-        Raises DoesNotFit; BadConfig if no limit is known; NoRefusal.
+        what is put around the messages; `fit_images`: leave out the oldest pictures beyond the provider's limits;
+        `strategy`: what leaves first, `oldest` or `episodes` (None: the config's).
+        Raises DoesNotFit; BadConfig if no limit is known; NoRefusal; Usage.
         """
         from ctxkit.trim.trim import TrimRequest, trim
 
         asked = TrimRequest(
             max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly,
-            images=fit_images, summarize=summarize_dropped,
+            images=fit_images, strategy=strategy, summarize=summarize_dropped,
         )  # fmt: skip
         return self.commit("trim", lambda: trim(self, asked))
 

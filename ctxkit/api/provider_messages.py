@@ -140,6 +140,8 @@ def _usage(usage: Mapping[str, Any]) -> Row:
     """The usage in a shape that a log of ours has: Gemini's keys are translated, others kept."""
     if "promptTokenCount" not in usage and "prompt_token_count" not in usage:
         return dict(usage)
-    asked = int(usage.get("promptTokenCount") or usage.get("prompt_token_count") or 0)
-    total = int(usage.get("totalTokenCount") or usage.get("total_token_count") or asked)
+    asked = usage.get("promptTokenCount") or usage.get("prompt_token_count") or 0
+    total = usage.get("totalTokenCount") or usage.get("total_token_count") or asked
+    if not (isinstance(asked, int) and isinstance(total, int)):
+        return dict(usage)  # carried, and not understood
     return {"prompt_tokens": asked, "completion_tokens": max(0, total - asked), "total_tokens": total}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import msgspec
 
@@ -51,6 +51,8 @@ from ctxkit.errors import (
 )
 from ctxkit.formats.chat_lines import lines
 from ctxkit.logfile.append import AppendableLog, OpsAppended
+from ctxkit.logfile.assembly_sources import assemble, read_sources
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.store import atomic
@@ -61,6 +63,9 @@ from ctxkit.tokens.counter import OwnCounter, TokenCounter
 from ctxkit.tokens.tools import definitions
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.trim import Trimming, TrimRequest, as_op
+
+if TYPE_CHECKING:
+    from ctxkit.core.assembly import Assembly
 
 Row = dict[str, Any]
 Predicate = Callable[[Row], bool]
@@ -74,6 +79,19 @@ NEWEST = 300
 """The most messages that a summary by rules is made from: the newest ones that it stands for."""
 TRIES = 5
 """How often a cut is decided at most, if others change the log meanwhile."""
+UNCOUNTED = "uncounted"
+"""The key in a row's `meta` for what a provider counted beyond our count, so that `load` knows it."""
+MOST = 10**15
+"""The most tokens that a row may state there."""
+NOTES = 0.25
+"""The share of the budget that the notes of a project take at most."""
+
+
+class Notes(Protocol):
+    """What `memory` may be: a `Memory`, or an object like it."""
+
+    def text(self, max_tokens: int, *, about: str = "", count: Callable[[str], int]) -> str:
+        """The notes as a text of at most `max_tokens` tokens by `count`, those about a topic first; "" for none."""
 
 
 class ContextCut(msgspec.Struct, frozen=True):
@@ -96,13 +114,15 @@ class ContextCut(msgspec.Struct, frozen=True):
 class RollingStatus(msgspec.Struct, frozen=True):
     """How full a rolling context is. `messages`: in the context, `of`: in the log; `tokens`: of a request by `counter`,
     `beside` of them for what is sent with the messages; `budget`: `limit` less `reserve`; `percent`: of the limit;
-    `protected`: messages that no cut takes; `trims`, `compacts`: cuts by this object; `summary`: the running one.
+    `notes`: tokens of the project's notes; `protected`: messages that no cut takes; `trims`, `compacts`: cuts
+    by this object; `summary`: the running one.
     """
 
     messages: int
     of: int
     tokens: int
     beside: int
+    notes: int
     budget: int
     limit: int
     reserve: int
@@ -157,6 +177,7 @@ class RollingBase:
         log: str | os.PathLike[str] | Log | None = None, target: float | str = TARGET,
         tools: Sequence[Mapping[str, Any]] | None = None, on_trim: Callable[[ContextCut], object] | None = None,
         on_compact: Callable[[ContextCut], object] | None = None,
+        memory: Notes | str | os.PathLike[str] | None = None, memory_tokens: int | None = None,
     ) -> None:  # fmt: skip
         """`limit`: tokens of the model; None: the config's, else the model's. `reserve`: tokens for the reply (default:
         the config's); `model`: whose tokens count; `counter`: a name as in the config, an object with `count(text)`, or
@@ -164,6 +185,9 @@ class RollingBase:
         it, False: nothing does, None: as the config's `trim.summarize` says. `protect`: as in the method. `log`: a
         `Log` or a path, which is created if it does not exist; None: in memory. `target`: what a cut leaves, in
         percent of the budget. `tools`: definitions that are sent too. `on_trim`, `on_compact`: called after each cut.
+        `memory`: the notes of a project, as a system message before the messages: a `Memory`, or the folder of one;
+        `memory_tokens`: most tokens of them (default: the config's `memory.tokens`), and never more than a quarter of
+        the budget.
 
         Raises Usage, BadConfig, BadTools; ForeignLog for a log that another program owns; what `Log.open` raises.
         """
@@ -171,7 +195,9 @@ class RollingBase:
         """The log. Its methods may be used at any time: the next call of this object follows them."""
         if not self.log.native:
             raise ForeignLog(f"{self.log.opening.name} belongs to another program: nothing was opened", "a log of ours")
-        asked: dict[str, Any] = {"limit": limit, "reserve": reserve, "model": model or None}
+        asked: dict[str, Any] = {
+            "limit": limit, "reserve": reserve, "model": model or None, "memory.tokens": memory_tokens,
+        }  # fmt: skip
         if counter is None or isinstance(counter, str):
             asked["counter"] = counter
         else:
@@ -200,19 +226,25 @@ class RollingBase:
         """Tokens that a provider counted beyond that: tools of its own, and what we count too low."""
         self._made_for: tuple[object, ...] = ()
         self._made: list[Row] = []
+        self._memory: Notes | None = _memory(memory)
+        self.notes = ""
+        """The text of the project's notes that stands before the messages; "" for none."""
         self._prepare()
+        self._take_uncounted(range(len(self.log.messages), 0, -1))
+        if self._memory is not None:
+            self.refresh_memory()
         if protect is not None:
             self.protect(protect)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], limit: int | None = None, **options: Any) -> Self:
         """The rolling context of a log that exists; `options` as for a new one. Raises NoSuchLog, as `Log.open`."""
-        return cls(limit, log=Log.open(path), **options)
+        return cls(limit, log=Log.open(_path(path)), **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log as a new file, which `load` and each command take. Raises CannotCreate, also if it exists."""
         self._sync()
-        atomic.create(Path(path), self.log.copy_out())
+        atomic.create(_path(path), self.log.copy_out())
 
     # messages
 
@@ -248,6 +280,21 @@ class RollingBase:
         else:
             self.log.protect(what)
             self._prepare()
+
+    def refresh_memory(self, about: str = "") -> str:
+        """Read the notes of the project again, and return their text, which stands before the messages from now on.
+
+        They change at no other time, so that a provider's cache stays valid. `about`: those with words of a topic
+        first. "" without `memory`, or if no note fits. Raises what reading the notes raises.
+        """
+        if self._memory is None:
+            return ""
+        most, known = int(self.log.config["memory.tokens"]), self._known_limit
+        if known is not None:
+            most = min(most, int(NOTES * max(0, known - int(self.log.config["reserve"]))))
+        count = self._counting
+        self._set_notes(self._memory.text(most, about=about, count=lambda text: count.of_texts([text])))
+        return self.notes
 
     def forget(self, numbers: Numbers = (), **criteria: Any) -> Op | None:
         """Take messages out of the context, as `Log.forget`."""
@@ -325,6 +372,10 @@ class RollingBase:
             found.append(ShownMessage(numbers.first() if numbers else None, row, one.stub is not None))
         return found
 
+    def notes_row(self) -> list[Row]:
+        """The project's notes as a message: a row that is not in the log; empty without notes."""
+        return [{"role": "system", "content": self.notes}] if self.notes else []
+
     def files(self) -> list[ContextFile]:
         """The files that calls in the context touch, in the order of their first call."""
         self._sync()
@@ -350,7 +401,8 @@ class RollingBase:
         state, names = log.state(), list(log.listed())
         texts = [state.board.items[name].message.get("content") for name in names if not isinstance(name, int)]
         return RollingStatus(
-            messages=len(names), of=len(self.log.messages), tokens=total, beside=self._beside + self._uncounted,
+            messages=len(names), of=len(self.log.messages), tokens=total, beside=self._beside() + self._uncounted,
+            notes=self._counting.of_texts([self.notes]) if self.notes else 0,
             budget=self.budget, limit=limit, reserve=int(self.log.config["reserve"]),
             percent=round(100 * total / limit, 1), counter=self._counting.counter.name,
             protected=sum(map(state.guarded, names)), trims=self._trims, compacts=self._compacts,
@@ -363,11 +415,11 @@ class RollingBase:
     def _add(self, found: Sequence[Row]) -> int:
         n, counted = 0, usage(list(found))
         if counted is not None:
-            before = self.tokens if self._sent is None else self._sent
+            before = self.tokens - self._uncounted if self._sent is None else self._sent
             self._uncounted = max(0, counted.request - before)
         for row in deepcopy(list(found)):  # the caller keeps its own
             if "usage" in row:  # of a context that earlier ops made; `usage` would be that of all messages before it
-                row["meta"] = {**_dict(row.get("meta")), "usage": row.pop("usage")}
+                row["meta"] = {**_dict(row.get("meta")), "usage": row.pop("usage"), UNCOUNTED: self._uncounted}
             self._pair(row)
             row.setdefault("ts", iso(self.log.clock()))
             line = dumps(row).encode("ascii")
@@ -412,11 +464,30 @@ class RollingBase:
         if self._known_limit is not None and not self._copy.whole:
             log.config = log.config.given({"limit": self._known_limit})
         log.estimates = True
+        log.memory, log.sources = self.notes, None
         self._sizes: dict[Name, int] = {}
         self._counting = Counting(log)
         found = Trimming(log, TrimRequest(1 << 60))
         self._sizes.update(zip(found.names, map(int, found.measuring.each(found.names)), strict=True))
-        self._beside = found.fixed
+        self._around: tuple[Assembly, int] = found.assembly, found.beside.assembled
+        self._tools = found.fixed - found.beside.assembled
+        """Tokens of tools, and of what else is sent besides messages and texts."""
+        self._read_sources()
+
+    def _read_sources(self) -> None:
+        """Read the texts around the context again. They stay the same until the next call: what is counted is sent."""
+        self._copy.log.sources = read_sources(self._copy.log)
+
+    def _set_notes(self, text: str) -> None:
+        self.notes = self._copy.log.memory = text
+        self._read_sources()
+
+    def _beside(self, log: OpenLog | None = None) -> int:
+        """Tokens of what is sent besides the messages: texts around them, tools."""
+        found = assemble(self._copy.log if log is None else log)
+        if found != self._around[0]:
+            self._around = found, self._counting.of_texts(one.text for one in found)
+        return self._around[1] + self._tools
 
     def _sync(self) -> None:
         """Follow the log: read what is new, by whomever."""
@@ -428,6 +499,7 @@ class RollingBase:
                 self.log.refresh()
         messages, ops = self.log.messages, len(self.log.transcript.ops)
         count, known = self._known
+        self._take_uncounted(range(len(messages), count, -1))
         if ops != known or len(messages) < count or self.log.opening.reader is not self._read_by:
             self._prepare()
             return
@@ -440,6 +512,20 @@ class RollingBase:
             self._copy.add(source.read(message.offset, message.size), n)
         self._known = len(messages), ops
 
+    def _take_uncounted(self, numbers: range) -> None:
+        """What the newest response that states it was counted beyond our count, by whomever it was added."""
+        source, messages = self.log.opening.laid_out, self.log.messages
+        for n in numbers:
+            if messages[n - 1].role != "assistant":
+                continue
+            raw = source.read(messages[n - 1].offset, messages[n - 1].size)
+            if UNCOUNTED.encode() in raw:
+                meta = _dict(_dict(loads(raw)).get("meta"))
+                found = meta.get(UNCOUNTED)
+                if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MOST:
+                    self._uncounted = found
+                    return
+
     def _total(self) -> int:
         log, sizes = self._copy.log, self._sizes
         names = log.listed()
@@ -448,7 +534,7 @@ class RollingBase:
             state = log.state()
             contents = [log.full(entry(state, name)) for name in new]
             sizes.update(zip(new, self._counting.of_contents(contents), strict=True))
-        return sum(sizes[name] for name in names) + self._beside + self._uncounted
+        return sum(sizes[name] for name in names) + self._beside() + self._uncounted
 
     def _limit(self) -> int:
         if self._known_limit is None:
@@ -529,19 +615,27 @@ class RollingBase:
 
         Raises DoesNotFit if what never leaves does not fit.
         """
+        self._sync()
+        self._read_sources()
         for _ in range(TRIES):
             self._sync()
             if self._total() <= self.budget:
                 return
             copy = self._copy
-            decided, fallback, shortened = yield from self._decided()
+            try:
+                decided, fallback, shortened = yield from self._decided()
+            except DoesNotFit:
+                if not self.notes:
+                    raise
+                self._set_notes("")  # what never leaves needs their room
+                continue
             if copy is not self._copy:  # changed while the summarizer was asked
                 continue
             log, before = copy.log, self._total()
             op = log.stamp(decided)
             then = log.seen_at(log.state_with(op))
             names = list(then.listed())
-            after = sum(Counting(then).counted(names)) + self._beside + self._uncounted
+            after = sum(Counting(then).counted(names)) + self._beside(then) + self._uncounted
             counter = self._counting.counter.name
             counts = (
                 Count(messages=len(log.state().shown()), tokens=before, counter=counter),
@@ -580,6 +674,12 @@ class RollingBase:
     def _decided(self) -> Generator[list[Row], str | Exception, tuple[Trim | Compact, str | None, int]]:
         """The op that makes the context fit, why rules wrote its summary, and how many messages it shortens."""
         room = self.budget - self._uncounted
+        if room <= 0:
+            text = (
+                f"the provider counted {self._uncounted:,} tokens more than our count has: they alone do not fit into"
+            )
+            hint = "fewer tools, a larger limit; the usage of a new response replaces this one"
+            raise DoesNotFit(f"{text} {self.budget:,}: nothing was changed", hint)
         for goal in (int(self.target * room), room):
             for share in (ROOM, 0.0) if self._summarizes else (0.0,):
                 try:
@@ -609,6 +709,7 @@ class RollingBase:
         """The messages of the context, which fits; made once for the same context."""
         log = self._copy.log
         self._sent = self._total() - self._uncounted
+        lead = self.notes_row()
         key = (log.opening.source.size, self._known, id(self._copy))
         if key != self._made_for:
             try:
@@ -616,14 +717,14 @@ class RollingBase:
             except NothingToSend:
                 self._made = []
             self._made_for = key
-        return deepcopy(self._made)  # the caller may change its rows
+        return lead + deepcopy(self._made)  # the caller may change its rows
 
     def _body(self, to: To) -> Row:
         log = self._copy.log
         self._sent = self._total() - self._uncounted
         exported = log.export(to, model=str(self.log.config["model"] or self.log.transcript.model), fit_images=True)
         found = list(exported.values)
-        return {"messages": found} if to == "chat" else found[0]
+        return {"messages": self.notes_row() + found} if to == "chat" else found[0]
 
 
 class RollingContext(RollingBase):
@@ -710,13 +811,32 @@ class AsyncRollingContext(RollingBase):
 def _opened(log: str | os.PathLike[str] | None) -> Log:
     if log is None:
         return in_memory()
-    if not os.path.lexists(log):
+    path = _path(log)
+    if not os.path.lexists(path):
         try:
-            create_log(Path(log))
+            create_log(path)
         except CannotCreate:
-            if not os.path.lexists(log):  # else another process created it just now
+            if not os.path.lexists(path):  # else another process created it just now
                 raise
-    return Log.open(log)
+    return Log.open(path)
+
+
+def _path(given: str | os.PathLike[str]) -> Path:
+    """Raises Usage for what is no name of a file."""
+    text = os.fsdecode(given)
+    if not text or "\0" in text:
+        raise Usage(f"{text!r} is not the name of a file: nothing was opened", "a path")
+    return Path(text)
+
+
+def _memory(given: Notes | str | os.PathLike[str] | None) -> Notes | None:
+    if given is None or hasattr(given, "text"):
+        return given  # type: ignore[return-value]  # a path has no text
+    if isinstance(given, str | os.PathLike):
+        from ctxkit.memory.memory import Memory
+
+        return Memory(_path(given))
+    raise Usage(f"memory={given!r}: nothing was opened", "a Memory, or the folder of a project")
 
 
 def _dict(value: object) -> Row:

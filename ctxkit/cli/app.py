@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from ctxkit.cli.parser import HelpAsked, command_parser, program_parser
-from ctxkit.cli.registry import COMMANDS, COMPLETE, unknown
+from ctxkit.cli.registry import COMMANDS, COMPLETE, names_log, unknown
 from ctxkit.cli.terminal import descriptors
 from ctxkit.errors import ExitCode, Usage
 
@@ -80,16 +80,9 @@ def command_first(words: Sequence[str]) -> tuple[list[str], bool]:
             paged = False
         else:
             before.append(MOVED[word])
-    if args and args[0] not in COMMANDS and _is_log(args[0]):
+    if args and args[0] not in COMMANDS and names_log(args[0]):
         args.insert(0, "show")
     return [*args[:1], *before, *args[1:]], paged
-
-
-def _is_log(word: str) -> bool:
-    """Whether a word in the command's place names a log, which need not exist."""
-    if word.startswith("-") or word == COMPLETE:
-        return False
-    return word.startswith("@") or os.sep in word or word.endswith((".jsonl", ".json")) or os.path.lexists(word)
 
 
 def _run(args: list[str]) -> int:

@@ -45,6 +45,10 @@ def copy(folder: str, *, dry_run: bool, json: bool, repair: bool = False) -> int
         error.hint = error.hint or "run it again: it goes on where it stopped"
         raise
     if not any(one.item.session for one in done):
+        if repair and not dry_run and os.path.isfile(os.path.join(folder, LIST)):  # the copies are all there is now
+            streams.flush()
+            streams.say("no agent keeps sessions here: nothing was copied")
+            return verify(folder, json=json)
         raise NothingMatched("no agent keeps sessions here: nothing was copied")
     streams.flush()
     _summary(done, folder, dry_run=dry_run)

@@ -10,21 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ctxkit.cli import amounts
-from ctxkit.core.strategies import NAMES, RULES
+from ctxkit.core.strategies import EPISODES, NAMES, OF_TRIM, OLDEST, RULES
 
 
 class Flag(NamedTuple):
     """A flag. `names`: its spellings, the short one first, `--on/--off` for one that can be denied.
 
     `metavar`: the name of its value; None for a switch, CHOICES if the command's enum lists the values. `on`: command
-    -> the help there, if it is more exact than `help`. `least`: the minimum of a whole number. `read`: converts the
-    typed text to the command's value; it raises Usage.
+    -> the help there, if it is more exact than `help`; `values`: command -> the metavar there, if it is another one.
+    `least`: the minimum of a whole number. `read`: converts the typed text to the command's value; it raises Usage.
     """
 
     names: str
     help: str
     metavar: str | None = None
     on: Mapping[str, str] = {}
+    values: Mapping[str, str] = {}
     least: int | None = None
     read: Callable[[str], Any] | None = None
 
@@ -104,15 +105,18 @@ FLAGS: dict[str, Flag] = {
         Flag("--copy", "Write a new session even if nothing was changed."),
         Flag("-c --count", "Print only the number of hits of each log."),
         Flag("--create", "Create the log if it is missing (0600)."),
+        Flag("--csv", "Print CSV."),
         Flag(
             "--cwd",
             "The folder to continue in, if the old one has moved.",
             "DIR",
             on={"memory": "A folder of the project (default: the working folder)."},
         ),
+        Flag("--dataset", "For sql: the dataset, a folder or URL.", "DATASET"),
         Flag("--draft", "Apply this edited draft; - for standard input.", "FILE"),
         Flag("-n --dry-run", "Change nothing; print what would be done."),
         Flag("--enforce", "Exit 1 if a user's message does not fit into limit minus reserve."),
+        Flag("--engine", "For map: where it runs: here, or by Ray (RAY_ADDRESS names a cluster).", CHOICES),
         Flag("--events", "A file with lines of --log-format json; can be repeated.", "FILE"),
         Flag("--every", "With --archive: how often (1d; 6h).", "TIME"),
         Flag("--exclude-tool", "Do not shorten results of this tool; can be repeated.", "NAME"),
@@ -123,6 +127,9 @@ FLAGS: dict[str, Flag] = {
         Flag("--fast", "Ask the model compact.fast_model."),
         Flag("--files", "The files that tools read and wrote, with their tokens."),
         Flag("-l --files-with-matches", "Print only the names of logs with hits."),
+        Flag(
+            "--files-from", "Also the logs and folders that this file lists, a line each; - for standard input.", "FILE"
+        ),
         Flag("--fit-images/--no-fit-images", "Leave out images beyond the provider's limits, oldest first."),
         Flag("--focus", "Lines with these words count more in the summary.", "TEXT"),
         Flag("-f --follow", "Keep printing what is added to the log, until Ctrl-C."),
@@ -157,6 +164,16 @@ FLAGS: dict[str, Flag] = {
         Flag("--images", "Only the images; their messages stay."),
         Flag("--include-protected", "Also protected messages."),
         Flag("--invert", "All messages except the chosen ones."),
+        Flag(
+            "--jobs",
+            "Work in N processes (default: as many as there are processors).",
+            "N",
+            least=1,
+            on={
+                **dict.fromkeys(("compact", "forget", "trim", "undo"), "Work on N logs at once (default 1)."),
+                "sessions": "Read N files at once, if they are not in the index yet (default 1).",
+            },
+        ),
         Flag("--json", "Print JSON on standard output."),
         Flag("--keep-id", "Keep the id of the session."),
         Flag(
@@ -166,6 +183,7 @@ FLAGS: dict[str, Flag] = {
             least=0,
             on={"trim": "Keep the newest N exchanges while there is anything else to drop."},
         ),
+        Flag("--keep-missing", "For ingest: keep the rows of sources that are gone."),
         Flag("--keep-protected", "Protected messages stay."),
         Flag("--keep-results", "Do not shorten the newest N results for their age.", "N", least=0),
         Flag("--keep-steps", "Keep the newest N steps as they are.", "N", least=0),
@@ -180,6 +198,7 @@ FLAGS: dict[str, Flag] = {
         ),
         Flag("--largest", "The N largest messages.", "N", least=1),
         Flag("--last", "The newest N messages, exchanges (Nx) or steps (Ns).", "N[x|s]"),
+        Flag("--ledger", "For map: a folder that keeps what is done; the same call goes on from there.", "DIR"),
         Flag(
             "--limit",
             "At most N rows (20, 1k).",
@@ -222,7 +241,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--now", "What windows count from: last (newest message), wall, or a time.", "TIME"),
         Flag(
             "-0 --null",
-            "End each name with a NUL byte.",
+            "The names that --files-from lists end with NUL bytes, not with lines (find -print0).",
             on={
                 "recall": "With -l: end each name with a NUL byte.",
                 "sessions": "Print only paths, each followed by a NUL byte.",
@@ -241,10 +260,16 @@ FLAGS: dict[str, Flag] = {
             "-o --output",
             "A new file; - for standard output.",
             "FILE",
-            on={"export": "A new file, or a folder for one; - for standard output."},
+            on={
+                "export": "A new file, or a folder for one, or for a file of each log; - for standard output.",
+                "fleet": "For ingest: the dataset, a folder or URL; it is made, or brought up to date. For map: a new "
+                "file for the rows. For sql: a new file, of the form that its ending says (.csv .json .parquet .tsv).",
+                "sql": "A new file, of the form that its ending says (.csv .json .parquet .tsv); else lines with tabs.",
+            },
         ),
         Flag("--overflow", "The provider's error message, for its figures; - for standard input.", "FILE"),
         Flag("--overhead", "Tokens of a request besides messages and tools (12k).", "N"),
+        Flag("--parquet", "Write the rows as Parquet to this new file; - for standard output.", "FILE"),
         Flag("--pick", "Choose one on the terminal, and print its path."),
         Flag("--plain", "The draft as a conversation: [TIME] NAME: TEXT."),
         Flag("--planning", "The conversation about the forgetting; it leaves too.", "N,..."),
@@ -253,6 +278,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--print", "Print the draft; do not edit."),
         Flag("--profile", "session, persona (8h window) or bot (24h window).", "NAME"),
         Flag("--prune", "Delete checkpoints that are too old or too many (see config)."),
+        Flag("--query", "A file with the query; - for standard input.", "FILE"),
         Flag(
             "-q --quiet",
             "No reports on standard error.",
@@ -262,9 +288,13 @@ FLAGS: dict[str, Flag] = {
             },
         ),
         Flag("--recount/--no-recount", "Correct the token figures in replies (default: yes)."),
+        Flag("--redact", "For ingest: take secrets out of all texts; for the whole dataset, from the start."),
         Flag("--regex", "TEXT is a regular expression; ^ and $ are ends of lines."),
         Flag("--repair", "With --archive: read all copies, and make damaged ones anew."),
         Flag("--replace", "The context becomes exactly the snapshot; everything else leaves it."),
+        Flag(
+            "--retries", "For map by Ray: start a task again so often after its process died (default 2).", "N", least=0
+        ),
         Flag("--rm", "Delete the named ones."),
         Flag(
             "--role",
@@ -273,7 +303,15 @@ FLAGS: dict[str, Flag] = {
             on={"add": "The role of the message: user, assistant, system, tool, …"},
         ),
         Flag("--run", "Start the agent instead of printing the line."),
+        Flag("--schema", "List the columns of the tables, or of those that are named."),
         Flag("--serve", "Answer scrapes on this address until Ctrl-C (127.0.0.1:9108).", "[HOST:]PORT"),
+        Flag("--set", "For map: an option of the function, or a key of the config; may be repeated.", "KEY=VALUE"),
+        Flag(
+            "--shards",
+            "For ingest: files of each table in a new dataset. For map: parts of the ledger (default 64).",
+            "N",
+            least=1,
+        ),
         Flag("--short", "One line, for a shell prompt or Claude Code's statusLine."),
         Flag("--sidecar", "The sidecar folder, if not beside the log.", "DIR"),
         Flag(
@@ -288,17 +326,27 @@ FLAGS: dict[str, Flag] = {
         Flag("--stat", "Only the number of messages and tokens."),
         Flag("--state", "Only hits in this state: in, out, forgotten, rewound, ...", "STATE,..."),
         Flag("--status", "Text after the status of the threads; - for standard input.", "FILE"),
-        Flag("--strategy", f"How messages are summarized ({RULES}).", "|".join(NAMES)),
+        Flag(
+            "--strategy",
+            f"How messages are summarized ({RULES}).",
+            "|".join(NAMES),
+            on={"trim": f"What leaves first: the oldest ({OLDEST}), or what is done with ({EPISODES})."},
+            values={"trim": "|".join(OF_TRIM)},
+        ),
         Flag("--strict", "Exit 78 if config of the log's folder would be ignored."),
         Flag("--summary", "Only the snapshot's summary, as one message."),
         Flag("--summary-file", "A file with the summary; - for standard input.", "FILE"),
-        Flag("--summary-model", "Ask this model for the summary (openai/gpt-...).", "NAME"),
+        Flag("--summary-model", "Ask this model (openai/gpt-...) or program (cmd:claude -p) for the summary.", "NAME"),
         Flag("--svg", "Print the plot as an SVG picture."),
+        Flag("--table", "Print a table also in a pipe, cut to COLUMNS or 80."),
         Flag("--tag", "A tag; can be repeated.", "TAG"),
         Flag("--target", "How many tokens all messages may have afterwards: a share (30%) or a number (40k).", "P%|N"),
+        Flag("--task-cpus", "For map by Ray: processors of a task, also a part of one (default 1).", "N"),
+        Flag("--task-memory", "For map by Ray: memory of a task (500MB).", "SIZE"),
         Flag("-e --text", "The text to find; then all words are logs. Repeat for alternatives.", "TEXT"),
         Flag("--textfile", "Write to this file, replaced as a whole, for node_exporter.", "FILE"),
         Flag("--thread", "Messages of this thread, or of no thread.", "NAME", on={"add": "The thread of the message."}),
+        Flag("--timeout", "Stop a query that takes longer (30s; off).", "TIME"),
         Flag("--to", "The format.", CHOICES, on={"resume": "The agent (default: the log's own)."}),
         Flag("--tokens", "Tokens of the context before and after each op."),
         Flag("--tool", "Calls of these tools, and their results.", "GLOB"),
@@ -323,6 +371,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--utc", "Print times in UTC, and read typed times as UTC."),
         Flag("--verify", "With --archive: read all copies, and name those that are damaged."),
         Flag("-V --version", "Print the version."),
+        Flag("--views", "List the ready questions with their SQL, or those that are named."),
         Flag("--with-instructions", "Also export the instructions of the log's own program."),
         Flag("--with-tools", "For anthropic: add the session's recorded system prompt and tools."),
         Flag("--words", "Only what people and the model wrote, in full: no thinking, calls or results."),

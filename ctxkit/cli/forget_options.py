@@ -89,7 +89,7 @@ def consent(
     made if it is printed. Raises NothingChanges on a no, and Usage if --yes is needed or nobody can be asked.
     """
     ends = yes or log.dry_run
-    if not ends or not (reading.quiet or reading.json):
+    if not ends or not (reading.quiet or reading.json or streams.Streams.among):
         tell = streams.say if ends else streams.say_always  # --quiet does not hide what a question is about
         for line in preview():
             tell(*line)

@@ -395,7 +395,7 @@ def finish_reading(log: Log, summary: str = "") -> None:
     for line in log.fitted.said if log.fitted is not None else ():
         streams.say(line)
     if summary:
-        streams.say(summary)
+        streams.sum_up(summary)
 
 
 def warn_of_replay(log: Log, among: str = "") -> None:
@@ -453,7 +453,7 @@ def write(
     for warning in target.warned:
         streams.warn(warning)
     for note in target.notes:
-        streams.say(note)
+        streams.note(note)
     if op is not None and not (repeated or writing.dry_run or piped):
         streams.Streams.done = target.said
     if piped:
@@ -463,10 +463,16 @@ def write(
     scores = {"scores": scored(target)} if target.ranked.scores else {}
     if reading.json and report is not None:
         out_json(report(target, body) | scores)
-    elif body is not None and (reading.json or repeated or (writing.dry_run and not streams.Streams.columns)):
+    elif body is not None and (
+        reading.json or ((repeated or (writing.dry_run and not streams.Streams.columns)) and not streams.Streams.among)
+    ):
         out_json(body | scores)  # on a terminal the report below says what a dry run would do
     elif reading.json:
         out_json({"op": None, "said": target.said})
     streams.flush()
     dry = writing.dry_run and op is not None and not repeated
-    streams.say(f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)
+    if dry:
+        said = "would be" if streams.Streams.among else "Dry run, nothing was appended. Without it"
+        streams.sum_up(f"{said}: {target.said}")
+    else:
+        streams.sum_up(target.said)

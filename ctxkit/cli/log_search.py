@@ -33,7 +33,7 @@ from ctxkit.errors import (
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.project_sessions import project, project_sessions
-from ctxkit.store.folder import START, may_be_log, walk
+from ctxkit.store.folder import START, FolderEntry, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
@@ -182,25 +182,35 @@ class LogSearch:
 
     def search_folder(self, folder: Path) -> None:
         """Search every log below a folder; other files are skipped."""
+        with streams.progress(f"searching {folder}", "files") as step:
+            for done, (entry, lacks) in enumerate(self.entries(folder)):
+                if self.left == 0:
+                    return
+                if step is not None:
+                    step(done, 0)
+                if lacks:
+                    self.pass_over(entry.path)
+                else:
+                    self.search_file(entry.path)
+
+    def entries(self, folder: Path) -> Iterator[tuple[FolderEntry, bool]]:
+        """The files below a folder that may be logs, each with whether it is known to lack the text."""
         from ctxkit.search.prefilter import WordPrefilter  # brings sqlite3: only where folders are searched
         from ctxkit.store.words import WordIndex
 
         if self.prefilter is None:
             self.prefilter = WordPrefilter(self.needle, WordIndex(user_cache(os.environ)))
         self.prefilter.enter(folder)
-        with streams.progress(f"searching {folder}", "files") as step:
-            for done, entry in enumerate(walk(folder)):
-                if self.left == 0:
-                    return
-                if step is not None:
-                    step(done, 0)
-                lacks = False if entry.sidecar else self.prefilter.of(entry)
-                self.logs += lacks is True and ".git" not in entry.path.parts
-                if lacks:
-                    self.print_count(str(entry.path), 0)
-                elif lacks is False and not entry.sidecar:
-                    self.search_file(entry.path)
+        for entry in walk(folder):
+            lacks = None if entry.sidecar else self.prefilter.of(entry)
+            if lacks is not None:
+                yield entry, lacks
         self.prefilter.leave(whole=True)
+
+    def pass_over(self, path: Path) -> None:
+        """Count a log that lacks the text."""
+        self.logs += ".git" not in path.parts
+        self.print_count(str(path), 0)
 
     def search_file(self, path: Path) -> None:
         """Search a file below a folder, if it is a log."""

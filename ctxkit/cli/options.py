@@ -2,21 +2,26 @@
 
 `@takes(Reading, Selecting)` adds the flags of these bundles to a command's own. The command gets one object per bundle,
 in a parameter with the bundle's name: `request_options` for RequestOptions. Flags are declared in `cli/flags.py`.
+
+`@takes(ManyLogs, …)` makes of a command on one log one that takes many: its arguments may name several logs and
+folders. It then runs on each, by `cli/many_logs.py`, where a command may say what its line is.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from ctxkit.cli.flags import CHOICES, FLAGS
 from ctxkit.cli.old_flags import OLD_FLAGS, OldFlag
-from ctxkit.cli.registry import COMMANDS
+from ctxkit.cli.registry import COMMANDS, names_log
 from ctxkit.cli.terminal import streams
+from ctxkit.errors import Usage
 
 
 def session_path(word: str, *, writes: bool = False) -> str:
@@ -58,6 +63,19 @@ UnpickedLog = Annotated[str, typer.Argument(metavar="[LOG]", help=LOG_HELP, show
 """A log argument without the picker, for commands that need no log or only a log of one's own."""
 
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
+
+
+LOGS_HELP = "Logs: paths, @ (the newest session of this project), or - for standard input; of a folder, all logs below."
+NUMBER = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")
+"""A word that names messages, not a log."""
+
+
+class ManyLogs:
+    """Many logs."""
+
+    files_from: str | None = None
+    null: bool = False
+    jobs: int | None = None
 
 
 class Looking:
@@ -138,6 +156,9 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
         packs = {_parameter(bundle): bundle for bundle in bundles}
         signature = inspect.signature(function, eval_str=True)
         own = [p for p in signature.parameters.values() if p.name not in packs]
+        many = ManyLogs in bundles and "many_logs" not in signature.parameters
+        places = [p.name for p in own if p.kind is not p.KEYWORD_ONLY] if many else []
+        own = [*map(_variadic, range(len(places), 0, -1), own), *own[len(places) :]] if many else own
         shared = [
             inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=getattr(bundle, field), annotation=hint)
             for bundle in bundles
@@ -154,7 +175,13 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
                 streams.Streams.quiet = bool(given.get("quiet"))
             for one, value in used:
                 streams.warn(one.apply(given, by_key[one.key].name, value))
+            return for_one(**given) if not many else _for_each(name, places, for_one, given)
+
+        def for_one(**given: Any) -> int | None:
             for key, bundle in packs.items():
+                if many and bundle is ManyLogs:
+                    given = {name: value for name, value in given.items() if name not in bundle.__annotations__}
+                    continue
                 packed = bundle()
                 for field in bundle.__annotations__:
                     setattr(packed, field, given.pop(field))
@@ -166,16 +193,64 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
         parameters += [_hidden(one, by_key[one.key]) for one in old.values()]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # any attribute is allowed, but not typed
         command.__annotations__ = {p.name: p.annotation for p in parameters}
+        command.for_one = for_one  # type: ignore[attr-defined]  # for `cli/many_logs.py`, which runs it on each log
         command.bundles = bundles  # type: ignore[attr-defined]  # for help, which lists the options of each together
         return command
 
     return wrap
 
 
+def _variadic(left: int, parameter: inspect.Parameter) -> inspect.Parameter:
+    """An argument of a command that takes many logs; the last one (`left` is 1) takes what is left, logs too."""
+    kind, argument = get_args(parameter.annotation)
+    is_log = argument.metavar == "[LOG]"
+    words = typer.Argument(
+        metavar="[LOG]..." if is_log else argument.metavar, help=LOGS_HELP if is_log else argument.help,
+        show_default=False,
+    )  # fmt: skip
+    kind = list[str] | None if left == 1 else str | None
+    return parameter.replace(annotation=Annotated[kind, words], default=None)
+
+
+def _for_each(
+    name: str, places: Sequence[str], for_one: Callable[..., int | None], given: dict[str, Any]
+) -> int | None:
+    """Run a command on the one log that its arguments name, or on each of many.
+
+    `places`: its arguments: the log, then what else may be named: numbers of messages, or one op.
+    """
+    words: list[str] = []
+    for place in places:
+        value = given.pop(place)
+        words += [] if value is None else [value] if isinstance(value, str) else value
+    files_from, numbers = given["files_from"], places[1:] == ["numbers"]
+    first = 0 if files_from is not None and words and not names_log(words[0]) else 1
+    is_log = [
+        at < first or not places[1:] or (names_log(one) and not NUMBER.fullmatch(one)) for at, one in enumerate(words)
+    ]
+    logs = [word for word, is_one in zip(words, is_log, strict=True) if is_one]
+    rest = [word for word, is_one in zip(words, is_log, strict=True) if not is_one]
+    if len(rest) > 1 and not numbers:
+        raise Usage(f"unexpected extra argument: {rest[1]}", f"put words with blanks in quotes; ctxkit {name} --help")
+    if files_from is not None or len(logs) > 1 or (logs and logs[0] != "-" and os.path.isdir(logs[0])):
+        from ctxkit.cli import many_logs
+
+        if many_logs.fits(name, given, logs):
+            paths = {one: session_path(one, writes=COMMANDS[name].writes) for one in logs}
+            return many_logs.run(name, paths, rest, places[1:], given)
+    log = session_path(logs[0], writes=COMMANDS[name].writes) if logs else "-"
+    if not logs and streams.on_terminal():
+        from ctxkit.cli.session_names import picked
+
+        log = picked()
+    beside = {} if not places[1:] else {places[1]: (rest or None) if numbers else next(iter(rest), None)}
+    return for_one(**given, **{places[0]: log}, **beside)
+
+
 def _option(parameter: inspect.Parameter, command: str) -> inspect.Parameter:
     """The parameter with the flag that it is named after. A flag that is not declared is a KeyError."""
     flag = FLAGS[parameter.name.rstrip("_")]
-    metavar = None if flag.metavar == CHOICES else flag.metavar
+    metavar = None if flag.metavar == CHOICES else flag.values.get(command, flag.metavar)
     option = typer.Option(
         *flag.names.split(), help=flag.on.get(command, flag.help), metavar=metavar, min=flag.least, parser=flag.read
     )

@@ -5,6 +5,7 @@ A command is one file in `cli/commands/` with a function `command` (its docstrin
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -50,6 +51,7 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("why", "look", "why a message is in the context or out of it"),
         CommandEntry("recall", "look", "search the whole log; bring messages back"),
         CommandEntry("sessions", "look", "list the sessions below folders, newest first"),
+        CommandEntry("sql", "look", "questions about many logs in SQL, and ready ones"),
         CommandEntry("cat", "look", "print a log with its sidecar's ops, to start a pipe"),
         CommandEntry("init", "change", "create a log and its sidecar"),
         CommandEntry("add", "change", "append a message"),
@@ -73,6 +75,7 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("checkpoint", "keep", "save a small reference to the context, to come back to"),
         CommandEntry("snapshots", "keep", "list or delete snapshots and checkpoints"),
         CommandEntry("memory", "keep", "short notes of a project, across its sessions"),
+        CommandEntry("fleet", "keep", "many logs as tables; a function over many logs"),
         CommandEntry("check", "keep", "find damage in the log and its ops"),
         CommandEntry("recover", "keep", "after a crash: find what is unfinished, and go back to a whole state"),
         CommandEntry("salvage", "keep", "write a clean copy of a damaged log"),
@@ -84,6 +87,14 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("help", "about", "show examples, options and exit codes of a command"),
     )
 }
+
+
+def names_log(word: str) -> bool:
+    """Whether a word, where something else may stand too, names a log or a folder; a log need not exist."""
+    if word.startswith("-") or word == COMPLETE:
+        return False
+    return word.startswith("@") or os.sep in word or word.endswith((".jsonl", ".json")) or os.path.lexists(word)
+
 
 COMPLETE = "__complete"
 """The command that completion scripts call: `cli/help/completion.py`."""

@@ -13,6 +13,7 @@ MEANT = {
     "diff": ("compare",),
     "edit": ("vi", "vim", "nano", "open"),
     "export": ("convert", "dump"),
+    "fleet": ("dataset", "ingest", "parquet"),
     "forget": ("delete", "del", "drop", "exclude", "hide", "prune", "remove", "rm"),
     "help": ("man",),
     "init": ("create", "new"),

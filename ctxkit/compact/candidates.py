@@ -18,7 +18,7 @@ from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.state import State
 from ctxkit.trim.plan import LONG
 
-TAIL = 0.2
+TAIL = 0.12
 """The default tail, as a share of the budget without what always stays."""
 NEWEST = 0.6
 """The share of the budget without what always stays that the newest step alone may take."""

@@ -211,8 +211,8 @@ def goal_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:
     part = chosen is not None and asked.target is None
     keep = KeptTail(asked.keep_last, asked.keep_steps)
     return CompactGoal(
-        percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection, model,
-        float(log.config["compact.timeout"]), asked.fallback, asked.hooks, asked.force, asked.is_bare,
+        percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection, model, asked.fallback,
+        asked.hooks, asked.force, asked.is_bare,
         focus=asked.focus,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from ctxkit.compact.coverage import Line, cover
 from ctxkit.compact.scoring import LineScores, SessionCourse
 from ctxkit.compact.segments import MOST, Fragment, Fragments
 from ctxkit.compact.state_header import SHARE, SessionState, header
-from ctxkit.compact.summary_text import INDEX, SummaryLayout
+from ctxkit.compact.summary_text import INDEX, SummaryLayout, grouped
 from ctxkit.content.text_segments import TextSegment
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.item_names import Name, Names
@@ -51,6 +51,7 @@ class Extraction:
         self.lines, self.heads = cut.lines, cut.pieces
         self.both: list[Fragment | File] = [*self.lines, *self.files]
         self._sizes: dict[int, int] = {}
+        self._groups = grouped(self.heads)
         self._headings: dict[int, int] = {LISTED: -1}
 
     def _better(self, held: Fragments) -> list[Fragment]:
@@ -93,7 +94,7 @@ class Extraction:
             if line.group != LISTED:
                 name = self.heads[line.group].name
                 found[name] = found.get(name, 0) + line.tokens
-        for group in {line.piece for line in self.lines}:
+        for group in {self._groups[line.piece] for line in self.lines}:
             found[self.heads[group].name] += self._headings[group] + 1
         return found
 
@@ -118,7 +119,7 @@ class Extraction:
                 found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
             else:
                 tags = sum(name in INDEX for name, _ in one.facts[:1])
-                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, one.piece))
+                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, self._groups[one.piece]))
         headed = sorted({line.group for line in found} - self._headings.keys())
         texts = [words.heading(self.heads[group], group) for group in headed]
         self._headings.update(zip(headed, self.count(texts), strict=True))

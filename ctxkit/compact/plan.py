@@ -74,8 +74,8 @@ class CompactGoal(msgspec.Struct, frozen=True):
     `full`, or if the goal is reached already and `force` asks for more.
 
     `keep`: the tail; `chosen`: what may be replaced, None for all; `part`: the percentage is of the chosen messages;
-    `text`: a given summary; `selection`: limits the summary to its agent and thread; `model`: for the strategy `llm`,
-    asked for at most `seconds`; `fallback`: the rules take over if the model fails; `shortens`: messages that stay and
+    `text`: a given summary; `selection`: limits the summary to its agent and thread; `model`: for the strategy `llm`;
+    `fallback`: the rules take over if the model fails; `shortens`: messages that stay and
     are too long for the goal are shortened in place; `focus`: words of lines that count more.
     """
 
@@ -88,7 +88,6 @@ class CompactGoal(msgspec.Struct, frozen=True):
     text: str | None = None
     selection: Selection = Selection()
     model: str = ""
-    seconds: float = 60.0
     fallback: bool = True
     hooks: Hooks = Hooks()
     force: bool = False
@@ -421,7 +420,7 @@ class CompactionPlan:
             self._ranking.role(name) not in PREAMBLE_ROLES
             and self._ranking.kinds.get(name) != SyntheticKind.INSTRUCTION
         )
-        return first and typed and not self.state.protected(name)
+        return first and typed and self._stays(name) and not self.state.protected(name)
 
     @cached_property
     def _task(self) -> Name | None:
@@ -685,10 +684,7 @@ class CompactionPlan:
             return None
         if self.by_model is not None:
             texts, model = self.by_model.texts, self.by_model.model
-            return combined(
-                texts, model, self.pieces, budget, count, covered=self.ids, label=self.state.label,
-                focus=self.asked.focus,
-            )  # fmt: skip
+            return combined(texts, model, self._lines, budget, count, covered=self.ids, label=self.state.label)
         if (self._made.budget, self._made.ids, self._made.lines) != (budget, self.ids, self._lines):
             self._made = _LastSummary(budget, self.ids, self._lines, self._lines.text(budget, self.ids))
         return self._made.text

@@ -27,14 +27,16 @@ CLASSES = {
     "user": 1.0, "code": 1.0, "asked": 2.0, "said": 2.0, "reported": 0.5, "failures": 0.4, "signatures": 0.4,
 }  # fmt: skip
 """The score of all facts of a class."""
-EVENTS = frozenset({"asked", "said", "reported"})
+EVENTS = frozenset({"asked", "said", "reported", "placed", "open"})
 """Classes of facts about what happened. Longer ones count more, and so do later ones."""
 QUOTED = frozenset({"code", "failures", "signatures"})
 """Classes of lines that are of little use without the lines around them."""
 EASE = 0.25
 """A summary of less than this share of the summarized tokens favours events over quoted lines."""
-ROOM = 1.3
-"""The largest factor on words that are written again, in a longer summary."""
+LEAST, ROOM = 0.7, 1.3
+"""The least and the largest factor on words that are written again: a longer summary favours them."""
+SAID = {"placed": 2.5, "open": 1.5}
+"""Classes of facts that count as "said", and how much more: by their place in a message, or below a heading."""
 SHORTNESS = 0.8
 """Exponent: how much more events count in a shorter summary."""
 QUERY = 2.0
@@ -71,6 +73,8 @@ ARGUMENT, ANSWER, READ, WRITTEN, PRINTED, TYPED = 1.5, 2.0, 0.6, 5.0, 0.15, 0.5
 """The same odds for other arguments, the model's words, files that were read, results of writes, other results, and
 typed text or summaries.
 """
+TASK = 8.0
+"""The same odds for the newest list of tasks."""
 ACTIVE, BACK = 2.0, 0.15
 """Factor on calls that touch a file that was touched at most so far back."""
 DISCUSSED, RECENT = 2.0, 0.4
@@ -91,6 +95,8 @@ def recent(at: float, power: float = 0.4) -> float:
 def repeat_odds(piece: TextSegment, one: Fragment) -> float:
     """The relative odds that a line of `piece` is written again verbatim."""
     match piece.kind:
+        case SegmentKind.INPUT if piece.argument.isdigit():
+            base = TASK
         case SegmentKind.INPUT:
             base = AGAIN.get(piece.argument, ARGUMENT)
         case SegmentKind.ASSISTANT:
@@ -185,7 +191,7 @@ class LineScores:
             for one, more in zip(lines, lively, strict=True)
         ]
         words += [_path_repeat_odds(file) for file in files]
-        self.words = _scaled(words, WORDS * min(room, ROOM))
+        self.words = _scaled(words, WORDS * min(max(room, LEAST), ROOM))
         """The scores of the words of each line, then of each file."""
         odds = _Odds()
         named = Counter(one.piece for one in lines for _ in one.items)
@@ -199,7 +205,12 @@ class LineScores:
         for item, worth in zip(needed, _scaled(list(needed.values()), ITEMS), strict=True):
             lined = IN_LINE if item.kind in LINED else 0
             self._kept[item], self._kept[WHOLE, item] = worth * (1 - lined), worth * lined
-        facts = {fact: _fact_weight(fact, one.at) * course.weight(one.piece) for one in lines for fact in one.facts}
+        facts = {
+            fact: _fact_weight(fact, one.at) * (course.weight(one.piece) if is_event else 1.0)
+            for one in lines
+            for is_event in [not EVENTS.isdisjoint(name for name, _ in one.facts)]
+            for fact in one.facts
+        }
         for one in lines:
             if one.piece in course.failed:
                 facts.update((fact, OPEN_RUN) for fact in one.facts if fact[0] == "errors")
@@ -209,10 +220,11 @@ class LineScores:
         facts.update((file.fact, 1.0) for file in files)
         whole: dict[str, float] = defaultdict(float)
         for (name, _), one_share in facts.items():
-            whole[name] += one_share
+            whole["said" if name in SAID else name] += one_share
         for fact, one_share in facts.items():
-            eased = ease**-SHORTNESS if fact[0] in EVENTS else ease if fact[0] in QUOTED else 1.0
-            self._kept[fact] = eased * CLASSES[fact[0]] * one_share / whole[fact[0]]
+            name = "said" if fact[0] in SAID else fact[0]
+            eased = ease**-SHORTNESS if name in EVENTS else ease if name in QUOTED else 1.0
+            self._kept[fact] = eased * CLASSES[name] * one_share / whole[name]
 
     def of(self, kept: Hashable) -> float:
         """The score of an item or a fact."""
@@ -226,9 +238,9 @@ def spoken(text: str) -> set[str]:
 
 
 def _fact_weight(fact: Fact, at: float) -> float:
-    """The weight of a fact within its class: an event counts by its length and recency."""
+    """The weight of a fact within its class: an event counts by its length, in bytes for all scripts, and recency."""
     name, text = fact
-    return len(text) ** 0.8 * recent(at) if name in EVENTS else 1.0
+    return len(text.encode("utf-8", "replace")) ** 0.8 * recent(at) * SAID.get(name, 1.0) if name in EVENTS else 1.0
 
 
 class _Odds:

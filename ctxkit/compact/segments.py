@@ -7,14 +7,17 @@ A repeated line is one fragment, at its last place. A fragment lists what it kee
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
 
 import msgspec
 
 from ctxkit.content.facts import (
+    FEWEST,
     LONGEST,
     OLD_TEXTS,
     SENTENCE,
+    WORD,
     Fact,
     defines,
     newest_tasks,
@@ -32,17 +35,40 @@ ALIKE = re.compile(r"\d+")
 """Matches numbers: lines of output that differ only in numbers count as equal."""
 NOISE = re.compile(
     r"[\W_]*|</?[\w-]+>|(?:Chunk ID|Wall time|Original token count|Total output lines|Process exited with code 0\b|"
-    r"Process running with session ID).*|Output:|(?:No content|\(no output\)).*|<returncode>0</returncode>"
+    r"Process running with session ID).*|Output:|<(?:task-id|tool-use-id|output-file|status|usage)>.*|\[image\]|"
+    r"(?:No content|\(no output\)).*|<returncode>0</returncode>"
 )
 """Matches lines of results without content, and what programs write around output."""
 LISTING = re.compile(r"\s*(?:<system-reminder>\s*)?\w*(?:tools?|agents?|skills?|listing|instructions)\w*: *[\[{]")
 """Matches the start of a notice that lists tools, agents or skills: its first words say so."""
+SECTION = re.compile(r"\s*(?=#|.{3,80}(?::|\*\*)\s*$)(?:#+ +|\d+[.)] +)?(?:\*\*)?(\w[\w /&,-]{2,60}?):?(?:\*\*)?:?\s*$")
+"""Matches a heading of a model's summary: it has a mark, or a colon at its end."""
+OPEN_SECTION = re.compile(r"request|intent|goal|objective|pending|open|remaining|todo|current|next|constraint")
+"""Matches headings of what is asked, and of what is not done."""
+FINISHED = re.compile(r"\bfiles?\b|\bcode\b|concept|error")
+"""Matches headings of what can be read again, or is solved."""
 NOTHING = frozenset[str]()
 MOST = 32_768
 """The most lines that are held; of more, the better half is kept. A summary of so many has half a million tokens."""
 WHOLE = "whole"
 Whole = tuple[str, Identifier]
 """Marks that an item is kept with its whole line, without which it may be of little use."""
+
+
+NEW_TEXTS = frozenset({"new_string", "newText", "new_str"})
+"""Arguments with the text that an edit puts in."""
+TYPED, ENDING = 2000, 500
+"""The first and the last characters of a person's message that count as typed. What is between them is pasted."""
+OPEN_EDITS = 1000
+"""How many edits wait for their results."""
+
+
+class _Edit(NamedTuple):
+    """The lines of a file that an edit takes out and puts in."""
+
+    file: str
+    old: set[str]
+    new: set[str]
 
 
 class Fragment(msgspec.Struct, gc=False):
@@ -90,8 +116,11 @@ class Fragments:
         self.pieces: dict[int, TextSegment] = {}
         self._read = 0
         self._total = 0
+        self._edits: dict[str, dict[str, _Edit]] = {}
+        """Call -> its edits that wait for the result."""
         tasks = newest_tasks(self._measured(pieces))
         for place, piece in enumerate(pieces):
+            self._replace(piece)
             if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
                 self._read += len(piece.text) + 1
                 continue
@@ -117,6 +146,23 @@ class Fragments:
             self._total += len(piece.text) + 1
             yield piece
 
+    def _replace(self, piece: TextSegment) -> None:
+        """Drops lines of a file that an edit took out of it, once the edit's result says that it did."""
+        if piece.kind == SegmentKind.INPUT and piece.argument in OLD_TEXTS | NEW_TEXTS:
+            edits = self._edits.setdefault(piece.call, {})
+            edit = edits.setdefault(piece.key.rpartition(".")[0], _Edit(piece.file, set(), set()))
+            lines = edit.old if piece.argument in OLD_TEXTS else edit.new
+            lines.update(line.strip() for line in piece.text.split("\n"))
+            if len(self._edits) > OPEN_EDITS:
+                del self._edits[next(iter(self._edits))]
+        elif piece.kind == SegmentKind.RESULT and piece.call in self._edits:
+            made = self._edits.pop(piece.call)
+            for edit in made.values() if not piece.failed else ():
+                for line in edit.old - edit.new:
+                    known = self._found.get(line)
+                    if known is not None and self.pieces[known.piece].file == edit.file:
+                        del self._found[line]
+
     def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
         """Keeps only these lines, their segments, and the segments at `places`."""
         self._found = {one.text.strip(): one for one in lines}
@@ -126,19 +172,25 @@ class Fragments:
         """Yields the fragments of a segment, each with its text without outer blanks."""
         begins, self._read = self._read, self._read + len(piece.text) + 1
         scripted = frozenset(commands(piece.text)) if piece.is_script else NOTHING
-        number = 0
+        number, read = 0, 0
+        section = ""
+        ends = frozenset(_ends(piece.text)) if piece.kind == SegmentKind.ASSISTANT else NOTHING
         is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
         for line in piece.text.split("\n"):
             begins += len(line) + 1
+            is_asked = piece.kind == SegmentKind.USER and (read < TYPED or len(piece.text) - read < ENDING)
+            read += len(line) + 1
             number += bool(line.strip())
+            if piece.kind == SegmentKind.SUMMARY and (found := SECTION.match(line)) is not None:
+                section = found[1].lower()
             if piece.kind in SHOWN and NOISE.fullmatch(line.strip()):
                 continue
-            whole = len(line) <= LONGEST
+            whole = not _is_long(piece.kind, line)
             for part, text in enumerate(_parts(piece.kind, line)):
                 if is_listing and part:
                     break
                 words = text.strip()
-                facts = tuple(_facts(piece, text, scripted))
+                facts = tuple(_facts(piece, text, scripted, is_asked, section, ends))
                 known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
                 if piece.is_script and facts:
@@ -155,10 +207,15 @@ def fragments(pieces: Sequence[TextSegment]) -> list[Fragment]:
     return Fragments(pieces).lines
 
 
+def _is_long(kind: SegmentKind, line: str) -> bool:
+    """Whether a line is cut. Prose counts by its bytes: scripts with fewer characters say as much in a line."""
+    return len(line) > LONGEST or (kind in PROSE and len(line.encode("utf-8", "replace")) > LONGEST)
+
+
 def _parts(kind: SegmentKind, line: str) -> Iterator[str]:
     if not line.strip():
         return
-    if len(line) <= LONGEST:
+    if not _is_long(kind, line):
         yield line.rstrip()
         return
     for part in SENTENCE.split(line) if kind in PROSE else [line]:
@@ -168,18 +225,30 @@ def _parts(kind: SegmentKind, line: str) -> Iterator[str]:
             yield part.strip()
 
 
-def _facts(piece: TextSegment, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
-    """Yields the facts of a fragment: those of `content/facts.py`, and those that only `scoring.py` uses."""
+def _ends(text: str) -> Iterator[str]:
+    """Yields the first and the last sentence of what the model said: decisions and open work stand there."""
+    said = [one for one in sentences(text) if len(WORD.findall(one)) >= FEWEST and not one.endswith(":")]
+    yield from {*said[:1], *said[-1:]}
+
+
+def _facts(
+    piece: TextSegment, text: str, scripted: frozenset[str], is_asked: bool, section: str, ends: Set[str]
+) -> Iterator[Fact]:
+    """Yields the facts of a fragment: those of `content/facts.py`, and those that only `scoring.py` uses. `is_asked`: a
+    person typed it; `section`: the heading of a summary that it stands below; `ends`: sentences that count by their
+    place.
+    """
     counted = list(of_line(piece, text, scripted))
     words = text.strip()
     if piece.kind == SegmentKind.RESULT:
         counted = [(name, ALIKE.sub("0", fact)) for name, fact in counted]
     yield from counted
-    if piece.kind == SegmentKind.USER:
+    if is_asked:
         yield "asked", words
     elif piece.kind in (SegmentKind.ASSISTANT, SegmentKind.SUMMARY) or piece.reports:
-        name = "reported" if piece.reports else "said"
-        yield from ((name, one) for one in sentences(text) if not one.endswith(":"))
+        name = "reported" if piece.reports or FINISHED.search(section) else "said"
+        name = "open" if OPEN_SECTION.search(section) else name
+        yield from (("placed" if one in ends else name, one) for one in sentences(text) if not one.endswith(":"))
     if piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE):
         if not counted and len(words) >= SHORTEST and (piece.failed or is_failing(text)):
             yield "failures", ALIKE.sub("0", words)

@@ -22,6 +22,8 @@ INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
 INDEXED, WORDS = 3, 40
 """The most messages of such a line, and the most characters of each."""
 LEFT_OUT = "…"
+UNSPACED = ("。", "！", "？")
+"""Ends of sentences without a blank behind them."""
 FILLED = 40
 """A gap of at most so many characters between two lines is filled, instead of marked."""
 HEADING = re.compile(r"#[\d.]+ (\S+ \$)?")
@@ -49,6 +51,7 @@ class SummaryLayout:
     ) -> None:  # fmt: skip
         self.pieces, self.label = pieces, label
         self.heads: Mapping[int, TextSegment] = heads or {}
+        self._groups = grouped(self.heads)
         self.state: list[str] = []
         """The lines of the session's state."""
         self.patterns: Mapping[int, str] = {}
@@ -109,9 +112,10 @@ class SummaryLayout:
                 yield f"{name}: {'; '.join([*newest, *([f'{before:,} before'] if before else [])])}"
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
-        for place, some in groupby(lines, key=lambda one: one.piece):
-            quoted = list(self._quote(place, list(some)))
-            head = self.heading(self.heads[place], place)
+        for group, members in groupby(lines, key=lambda one: self._groups[one.piece]):
+            parts = groupby(members, key=lambda one: one.piece)
+            quoted = [line for place, some in parts for line in self._quote(place, list(some))]
+            head = self.heading(self.heads[group], group)
             if len(quoted) == 1:
                 yield f"{head} {quoted[0].strip()}"
             else:
@@ -133,6 +137,17 @@ class SummaryLayout:
         return f"#{self.label(name)}"
 
 
+def grouped(heads: Mapping[int, TextSegment]) -> dict[int, int]:
+    """Place of a segment -> the first place with the same heading: arguments of one call share theirs."""
+    first: dict[tuple[Name, str, bool], int] = {}
+    return {
+        place: first.setdefault((piece.name, piece.call, piece.is_script), place)
+        if piece.kind == SegmentKind.INPUT and piece.call
+        else place
+        for place, piece in heads.items()
+    }
+
+
 def _flat(text: str) -> str:
     """A path or a name on one line, so that it cannot add lines to the summary."""
     return " ".join(text.split("\n")) if "\n" in text else text
@@ -150,10 +165,11 @@ def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:
 
 def _joined(parts: Sequence[Fragment]) -> str:
     """The selected parts of one line."""
-    words = [parts[0].text]
+    words = parts[0].text
     for before, one in pairwise(parts):
-        words += [one.text] if one.part == before.part + 1 else [LEFT_OUT, one.text]
-    return " ".join(words)
+        follows = one.part == before.part + 1
+        words += ("" if before.text.endswith(UNSPACED) else " ") + one.text if follows else f" {LEFT_OUT} {one.text}"
+    return words
 
 
 def _headed(name: str, lines: Sequence[str]) -> list[str]:

@@ -41,7 +41,7 @@ DEFINES = re.compile(
 """Matches a line that defines code."""
 OPEN = re.compile(r"\[(?:pending|in_progress|todo|open|not_started)\]", re.I)
 """Matches the start of a task that is not done."""
-SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?!$)\s*|\n+")
 WORD = re.compile(r"\w+")
 SHARE = 0.8
 """A line with this share of a fact's words keeps the fact."""

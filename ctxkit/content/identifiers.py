@@ -80,15 +80,19 @@ def items(piece: TextSegment) -> set[Identifier]:
 
 def named(text: str) -> Iterator[Identifier]:
     """Yields the items of a text, without commands, as often as they occur."""
+    for found, _ in placed(text):
+        held = short(found.text) if found.kind == IdentifierKind.PATH else found.text
+        if SHORTEST <= len(held) <= LONGEST:
+            yield Identifier(found.kind, held)
+
+
+def placed(text: str) -> Iterator[tuple[Identifier, int]]:
+    """Yields the items of a text as they are written, of any length, each with the place where it begins."""
     for match in PATTERN.finditer(text):
         group = match.lastgroup or ""
-        held = match[0]
-        if group == "path":
-            held = short(held) if _is_path(held) else ""
-        elif group == "url":
-            held = held.rstrip(".,;:!?*")
-        if SHORTEST <= len(held) <= LONGEST:
-            yield Identifier(SORTS[group], held)
+        held = match[0].rstrip(".,;:!?*") if group == "url" else match[0]
+        if group != "path" or _is_path(held):
+            yield Identifier(SORTS[group], held), match.start()
 
 
 def _is_path(held: str) -> bool:

@@ -22,6 +22,8 @@ NUMBERED = re.compile(r"^ *L?\d+(?:→|\t|: |: ?$|\|)")
 """The line number that a tool puts before each line of a file."""
 SCRIPTS = frozenset({"command", "cmd", "script", "code"})
 """Arguments that hold a command for a shell."""
+POWER = re.compile(r"powershell|pwsh", re.I)
+"""Tools that run commands of PowerShell."""
 TASKS = ("content", "step", "subject", "title", "task")
 """Keys of the text of a task, which also has a `status`."""
 MOST = 0.6
@@ -48,6 +50,11 @@ REPORTS = re.compile(r"(?:Task|Agent)(?:Output)?$|(?:dispatch|spawn|wait)_agent$
 """Tools with results that are the report of another agent."""
 ANSWERS = re.compile(r"(?:AskUserQuestion|ask_?user|ask_followup_question|request_user_input)", re.I)
 """Tools with results that are a person's answer."""
+QUEUED = re.compile(
+    r"\s*<system-reminder>\s*The user sent a new message while you were working:\s*(\S.*?)\s*</system-reminder>\s*$",
+    re.S,
+)
+"""A reminder with a message that the user typed while the model worked."""
 REPORTED = "<task-notification>"
 """The start of a report of another agent that the program adds as a message."""
 
@@ -78,7 +85,7 @@ class TextSegment(NamedTuple):
     @property
     def runs(self) -> bool:
         """Whether it is the call or the result of a shell."""
-        return bool(SHELL.search(self.tool))
+        return bool(SHELL.search(self.tool) or POWER.search(self.tool))
 
     @property
     def reports(self) -> bool:
@@ -109,6 +116,8 @@ class SegmentReader:
         speaker = self._speaker(content)
         for part in content.parts:
             match part:
+                case Text(text=text) if speaker == SegmentKind.NOTICE and (typed := QUEUED.match(text)) is not None:
+                    yield TextSegment(name, SegmentKind.USER, typed[1])
                 case Text(text=text) if text.strip():
                     yield TextSegment(name, speaker, _unnumbered(text) if speaker in SHOWN else text)
                 case Call():

@@ -39,6 +39,14 @@ class Assembled(msgspec.Struct, frozen=True):
         return Content(self.role, [Text(self.text)])
 
 
+class AssemblySources(msgspec.Struct, frozen=True):
+    """What is read for an assembly: the texts that lead, those after the status of the threads, and their file."""
+
+    lead: tuple[Assembled, ...]
+    words: tuple[str, ...]
+    source: str
+
+
 class Assembly(msgspec.Struct, frozen=True):
     """What is assembled: `lead` stands before everything, `status` after the system preamble of the context."""
 

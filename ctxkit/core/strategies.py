@@ -1,7 +1,7 @@
-"""Compaction strategies: one entry each, which config, help, completion, tests and benchmarks read.
+"""Strategies of compaction and of trim, which config, help, completion, tests and benchmarks read.
 
-An entry names the module that makes the summary; `load` imports it when it is asked for. A new strategy is a file and a
-line here.
+Compaction has one entry each: it names the module that makes the summary, which is imported when it is asked for. A new
+strategy is a file and a line here. Trim has two, by name.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ NAMES = tuple(name for name, entry in STRATEGIES.items() if entry.named)
 """What a user can ask for."""
 OFFLINE = tuple(name for name in NAMES if not STRATEGIES[name].asks_model)
 """Those that need no model."""
+
+
+OLDEST, EPISODES = "oldest", "episodes"
+"""What a trim drops first: the oldest exchanges and steps; or what is done with, before them."""
+OF_TRIM = (OLDEST, EPISODES)
 
 
 def asks_model(name: object) -> bool:

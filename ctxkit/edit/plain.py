@@ -28,13 +28,15 @@ FORM = " form=plain"
 """At the end of the line %%= of a plain draft."""
 TEXT = "<<text>>"
 """Between two texts of one message."""
+NAMED_SO = frozenset({"user", "assistant", "system", "tool"})
+"""Names by which messages without a name of their own are called."""
 ALIKE = 0.6
 """From this likeness on, a line is taken for what is left of a placeholder."""
 
 _OWN_LINE = rf"{SIGN}|\[(?:{NEW}\]|\#[0-9]|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})|<<(?:[0-9]|text>>)"
 _OWN = re.compile(rf"(?P<before>[ \t#]*)(?={_OWN_LINE})")
 _LOOK_ALIKE = re.compile(rf"^(?=[ \t#]*(?:{_OWN_LINE}))", re.MULTILINE)
-_HEADER = re.compile(r"\[(?P<key>[^\],\n]*)(?:,[^\]\n]*)?\][ \t]*(?P<rest>.*)")
+_HEADER = re.compile(r"\[(?P<key>[^\],\n]*)(?:,[^\]\n]*)?\](?P<rest>.*)")
 _IS_PLAIN = re.compile(rf"^[ \t]*{SIGN}=.*{FORM}[ \t\r]*$", re.MULTILINE)
 
 HEAD = """\
@@ -66,8 +68,13 @@ def keys(times: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def speaker(block: DraftBlock) -> str:
-    """Who speaks in a message: its name, of a reply its agent, else its role with a capital."""
-    return block.name or (block.agent if block.role == "assistant" else "") or block.role.capitalize()
+    """Who speaks in a message: its name, of a reply its agent, else its role with a capital; `Assistant (user)` for one
+    whose name is that of a role.
+    """
+    name = block.name or (block.agent if block.role == "assistant" else "")
+    if not name:
+        return block.role.capitalize()
+    return f"{name} ({block.role})" if name.lower() in NAMED_SO else name
 
 
 def pieces(name: str, base: Base, blocks: Iterable[DraftBlock], known: Mapping[str, str]) -> Iterator[str]:
@@ -161,43 +168,47 @@ class PlainReader:
             self._wrong(number, f"not the beginning of a message: [TIME] NAME: TEXT; {NOTHING} in front makes it text")
             return
         key, rest = found["key"].strip(), found["rest"]
-        block = self._new(number, rest) if key == NEW else self._known(number, key, rest)
-        if block is None:
+        begun = self._new(number, rest) if key == NEW else self._known(number, key, rest)
+        if begun is None:
             return
+        block, first = begun
         if block.label and not out and self._first.setdefault(block.label, number) != number:
             self._wrong(
                 number, f"this message is there twice, also at line {self._first[block.label]}: [{NEW}] adds one"
             )
             return
-        first = rest[len(_named(block)) :]
         self._head = msgspec.structs.replace(block, out=out, pieces=(), remark="")
         self.found.lines.append(number)
         self._take_line(number, first[1:] if first.startswith(" ") else first)
 
-    def _new(self, number: int, rest: str) -> DraftBlock | None:
-        fitting = [name for name in self._speakers if rest.startswith(f"{name}:")]
+    def _new(self, number: int, rest: str) -> tuple[DraftBlock, str] | None:
+        """The speaker of a new message, and its text."""
+        fitting = [(one, name) for one in _after(rest) for name in self._speakers if one.startswith(f"{name}:")]
         if not fitting:
             names = ", ".join(self._speakers)
             self._wrong(number, f"a new message needs a name of this draft before its text: {names}")
             return None
-        speakers = self._speakers[max(fitting, key=len)]
+        found, name = max(fitting, key=lambda one: len(one[1]))
+        speakers = self._speakers[name]
         if len(speakers) > 1:
             self._wrong(number, f"more than one speaker has this name: {', '.join(one.role for one in speakers)}")
             return None
-        return speakers[0]
+        return speakers[0], found[len(name) + 1 :]
 
-    def _known(self, number: int, key: str, rest: str) -> DraftBlock | None:
+    def _known(self, number: int, key: str, rest: str) -> tuple[DraftBlock, str] | None:
+        """A message of the draft, and its text."""
         label = self._labels.get(key)
         if label is None:
             self._wrong(number, f"no message of the draft has {key}: [{NEW}] begins a new one; times are not edited")
             return None
         was = self._offer[label]
-        if not rest.startswith(_named(was)):
+        found = next((one for one in _after(rest) if one.startswith(_named(was))), None)
+        if found is None:
             self._wrong(
                 number, f"this message is by {line(speaker(was))}: names are not edited; [{NEW}] adds a message"
             )
             return None
-        return was
+        return was, found[len(_named(was)) :]
 
     def _part(self, number: int, text: str, *, out: bool) -> None:
         if self._head is None:
@@ -261,6 +272,11 @@ class PlainReader:
 
     def _wrong(self, number: int, text: str) -> None:
         self.found.mistakes.append(DraftMistake(number, text))
+
+
+def _after(rest: str) -> list[str]:
+    """What stands behind a bracket, without the blank of the form; and without all blanks, if a person typed more."""
+    return [rest.removeprefix(" "), rest.lstrip(" \t")]
 
 
 def _folded(block: DraftBlock | None) -> list[FoldedPart]:

@@ -1,4 +1,4 @@
-"""Asks a model, through litellm. No other module asks one or imports litellm.
+"""Asks a model, through litellm, or a program that stands for one. No other module asks one or imports litellm.
 
 `ask` takes secrets out of the messages, sends them, and returns the text of the answer before a deadline. It tries
 again if that may help, and keeps litellm silent. An error names only the class and status of a failure: a provider's
@@ -18,11 +18,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 from ctxkit.core.text.redaction import redact
 from ctxkit.errors import ModelFailed
+from ctxkit.llm import program as programs
 from ctxkit.llm.guard import CALLING, LARGEST, guard
+from ctxkit.llm.program import is_program
 from ctxkit.tokens.overflow import overflow
 
 INSTALL = "pip install 'ctxkit-cli[llm]'"
@@ -46,6 +48,12 @@ NO_KEY = re.compile(r"api[ _-]?key|credential|_KEY\b|_TOKEN\b|authenticat", re.I
 Message = Mapping[str, Any]
 
 
+class _Config(Protocol):
+    """A log's config."""
+
+    def __getitem__(self, key: str) -> Any: ...
+
+
 class PendingRequest(NamedTuple):
     """A request that was not sent yet. `bytes`: size of its body; `redactions`: number of secrets taken out."""
 
@@ -56,15 +64,25 @@ class PendingRequest(NamedTuple):
 
 
 class Answer(str):
-    """The text of a model's answer. `cut`: the answer reached the token limit before its end."""
+    """The text of a model's answer. `cut`: the answer reached the token limit before its end; `ended`: whether who
+    answered said that it is whole, None if it says no such thing.
+    """
 
     cut = False
+    ended: bool | None = True
 
 
-def available() -> str:
-    """Says why no model can be asked; "" if one can."""
+def time_limit(config: _Config, model: str) -> float:
+    """The longest wait for this model in seconds: a program, which may be an agent, has a limit of its own."""
+    return float(config["compact.program_timeout"] if is_program(model) else config["compact.timeout"])
+
+
+def available(model: str = "") -> str:
+    """Says why this model cannot be asked (default: any of litellm's); "" if it can."""
     if os.environ.get(OFFLINE, "0") not in ("", "0"):
         return f"{OFFLINE} is set"
+    if is_program(model):
+        return ""
     for name in ("litellm", "tenacity"):
         if sys.modules.get(name) is None and (name in sys.modules or find_spec(name) is None):
             return f"{name} is not installed: {INSTALL}"
@@ -95,12 +113,12 @@ def cleaned(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], int]:
     return [{**message, "content": hide(message["content"])} for message in messages], hide.count
 
 
-def load(tick: Callable[[], None] | None = None) -> None:
-    """Imports litellm, which may take seconds, before a deadline for the model begins.
+def load(tick: Callable[[], None] | None = None, model: str = "") -> None:
+    """Imports litellm, which may take seconds, before a deadline for the model begins; nothing for a program.
 
     `tick`: called ten times a second meanwhile. If the import fails, it fails again in `ask`, which reports why.
     """
-    if "litellm" in sys.modules or available():
+    if is_program(model) or "litellm" in sys.modules or available():
         return
     with _muted():
         loading = _Load()
@@ -114,24 +132,27 @@ def ask(
     model: str, messages: Sequence[Message], *, deadline: float, schema: Mapping[str, Any] | None = None,
     check: Callable[[str], str | None] | None = None, tell: Callable[[PendingRequest], None] | None = None,
     tick: Callable[[], None] | None = None,
-    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep, most: int = REPLY,
 ) -> Answer:  # fmt: skip
-    """Sends `messages` (`role` and `content`, both text) to `model` (named as litellm does) and returns its answer.
+    """Sends `messages` (`role` and `content`, both text) to `model` and returns its answer. A model is named as litellm
+    does; `cmd:PROGRAM ARGUMENTS` is a program, which is asked once.
 
-    `deadline`: the time on `clock` at which it gives up, tries and waits included; `schema`: the JSON schema of the
-    answer (a caller still checks: not every provider enforces it); `check`: returns
-    why an answer cannot be used, or None: then another is asked for; `tell`: called once per host, before anything is
-    sent to it; `tick`: called ten times a second while waiting. Raises ModelFailed.
+    `most`: the limit of tokens for the answer; `deadline`: the time on `clock` at which it gives up, tries and waits
+    included; `schema`: the JSON schema of the answer (a caller still checks: not every provider enforces it); `check`:
+    returns why an answer cannot be used, or None: then another is asked for; `tell`: called once per host, before
+    anything is sent to it; `tick`: called ten times a second while waiting. Raises ModelFailed.
     """
-    missing = available()
+    missing = available(model)
     if missing:
         raise ModelFailed(f"no model can be asked: {missing}")
     if not model:
         raise ModelFailed("no model can be asked: none is named")
+    if is_program(model):
+        return _ask_program(model, messages, lambda: deadline - clock(), check, tell, tick or (lambda: None))
     import tenacity
 
     sent, redactions = cleaned(messages)
-    asked = {"model": model, "messages": sent, "max_tokens": REPLY}
+    asked = {"model": model, "messages": sent, "max_tokens": most}
     if schema is not None:
         form = {"name": "answer", "schema": dict(schema), "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -173,6 +194,27 @@ def ask(
         retry=tenacity.retry_if_exception(lambda error: isinstance(error, ModelFailed) and error.again),
     )  # fmt: skip
     return retrying(once)
+
+
+def _ask_program(
+    model: str, messages: Sequence[Message], left: Callable[[], float], check: Callable[[str], str | None] | None,
+    tell: Callable[[PendingRequest], None] | None, tick: Callable[[], None],
+) -> Answer:  # fmt: skip
+    """The answer of a program to the texts of `messages`, one after the other. Raises ModelFailed."""
+    hide = SecretHiding()
+    asked = programs.program(model, SecretHiding())
+    prompt = "\n\n".join(hide(message["content"]) for message in messages)
+    if left() <= 0:
+        raise _failed(asked.name, "the time is over")
+    if tell is not None:
+        tell(PendingRequest(asked.name, asked.path, len(prompt.encode("utf-8", "replace")), hide.count))
+    said = programs.run(asked, prompt, left=left, tick=tick, wait=TICK, hide=hide)
+    why = "it is empty" if not said.strip() else check(said) if check is not None else None
+    if why:
+        raise _failed(asked.name, why)
+    answer = Answer(said)
+    answer.ended = None
+    return answer
 
 
 def _failed(model: str, why: str, *, again: bool = False, after: float = 0.0, hint: str = "") -> ModelFailed:
@@ -270,6 +312,7 @@ class _Call(_Muted):
             self.refuse("it calls a tool" if called else "it is empty", again=True)
         answer = Answer(text)
         answer.cut = choice.finish_reason == "length"
+        answer.ended = not answer.cut
         return answer
 
     def _failure(self, error: BaseException) -> ModelFailed:

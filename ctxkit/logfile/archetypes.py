@@ -1,7 +1,8 @@
 """Archetypes: files with the keys of an agent (`system`, `docs`, `model`, `limit`, `window`, `color`).
 
 Pipeline: `init --agent` reads one here, and `log_config.py` writes its keys into the user's own config. An archetype
-may be a stranger's: the files that it names must be in its own folder, and it cannot name a program.
+may be a stranger's: the files that it names must be in its own folder, also whenever they are read, and it cannot name
+a program.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ctxkit.errors import BadConfig, NoSuchLog
-from ctxkit.logfile.assembly_sources import missing
+from ctxkit.logfile.assembly_sources import INSIDE, missing
 from ctxkit.store import tomlread
 from ctxkit.store.config import require
 from ctxkit.store.keys import AGENT_KEYS, FILE, Key
@@ -60,7 +61,7 @@ def _absolute(key: Key, value: Any, folder: Path, place: str) -> Any:
         if ".." in PurePosixPath(path).parts or not _is_inside(folder / path, folder) or not _is_inside(known, folder):
             text = f"{place}{path}: a path that leads out of the folder of the archetype{UNCHANGED}"
             raise BadConfig(text, f"set it yourself: ctxkit config --user set agents.NAME.{key.name.split('.')[-1]} …")
-    found = [str(folder / path) for path in paths]
+    found = [f"{folder}{INSIDE}{os.path.relpath(folder / path, folder)}" for path in paths]
     wrong = "; ".join(missing(folder, key, found))
     if wrong:
         raise BadConfig(f"{place}{wrong}{UNCHANGED}", "paths are relative to the archetype")

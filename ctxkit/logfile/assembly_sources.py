@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxkit.core import assembly
-from ctxkit.core.assembly import Assembled, Assembly
+from ctxkit.core.assembly import Assembled, Assembly, AssemblySources
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.formats.columns import Columns
@@ -33,6 +33,8 @@ LARGEST = 1 << 20
 
 FILES, SCANNED = 100, 10_000
 """The most files of a folder or pattern that are put into a context, and the most names that are read for them."""
+INSIDE = "/./"
+"""In an absolute path: what comes before is a folder that no link in what follows may lead out of, as a stranger's."""
 _MAGIC = re.compile(r"[*?\[]")
 """The characters that make a name a pattern, if no file or folder has this name."""
 _ALL = "**"
@@ -48,6 +50,17 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
     that is missing, larger than LARGEST bytes or not text, NoPermission, ReadFailed. For a log that is only read
     (`log.looks`) such a file is left out, and named in `log.noticed`.
     """
+    found = log.sources if log.sources is not None and own is None else read_sources(log, own)
+    words = [assembly.status(log.state(), log.projection(), log.text)] if _threaded(log) else []
+    text = "\n\n".join(word for word in [*words, *found.words] if word.strip())
+    return Assembly(found.lead, Assembled("status", "user", text, found.source) if text else None)
+
+
+def read_sources(log: OpenLog, own: str | None = None) -> AssemblySources:
+    """What config and caller put around the context of `log`, but for the status of its threads, as it is now.
+
+    A caller that needs the same more than once sets it as `log.sources`. `own`, errors: as for `assemble`.
+    """
     lead = []
     system = log.config["assembly.system"]
     if system.startswith(FILE) and log.config.source("assembly.system")[0] != "assembly.system":
@@ -59,8 +72,7 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
         lead += [Assembled("docs", "system", text, source) for source, text in _configured(log, "assembly.docs", name)]
     if log.memory:
         lead.append(Assembled("memory", "system", log.memory))
-    words = [assembly.status(log.state(), log.projection(), log.text)] if _threaded(log) else []
-    words += _processes(log)
+    words = list(_processes(log))
     source = ""
     if own is None and log.config["assembly.status"]:
         source = log.config["assembly.status"]
@@ -69,8 +81,7 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
         words.append(own)
     if log.config["memory.status"]:
         words.append(log.memory_line())
-    text = "\n\n".join(word for word in words if word.strip())
-    return Assembly(tuple(lead), Assembled("status", "user", text, source) if text else None)
+    return AssemblySources(tuple(lead), tuple(words), source)
 
 
 def _processes(log: OpenLog) -> Iterator[str]:
@@ -196,6 +207,11 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
     """
     if not name or "\0" in name:
         raise BadConfig("not a file name")
+    root, marked, inner = name.partition(INSIDE)
+    if marked and root.startswith(("/", "~/")):
+        made = configured_files(Path(os.path.realpath(os.path.expanduser(root))), inner, several=several)
+        files = [(name if source == inner else f"{root}/{source}", place) for source, place in made.files]
+        return made._replace(files=files)
     path = PurePosixPath(name)
     elsewhere = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)  # not from a folder's own config
     place = folder / os.path.expanduser(name) if elsewhere else folder / name

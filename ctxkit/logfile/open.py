@@ -40,6 +40,7 @@ from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
+    from ctxkit.core.assembly import AssemblySources
     from ctxkit.tokens.counter import Counter
     from ctxkit.tokens.tools import Tool
 
@@ -74,8 +75,10 @@ class OpenLog:
         """Definitions of tools that are sent too; None: those of the config."""
         self.memory = ""
         """Notes of the project, put before the context."""
-        self.cache_folder = user_cache(os.environ)
-        """Where counts are kept between runs."""
+        self.sources: AssemblySources | None = None
+        """What was read for the texts around the context; None: it is read whenever they are assembled."""
+        self.cache_folder: Path | None = user_cache(os.environ)
+        """Where counts are kept between runs; None: nowhere."""
         self.noticed: list[str] = []
         """Files and other things that were left out, in words, for the closing report."""
         self.fitted: Fit | None = None
@@ -374,9 +377,12 @@ class OpenLog:
 
     def usage(self, n: int) -> RequestUsage | None:
         """What the provider counted for the request that message n answers, and for n; None if nothing is recorded."""
-        message = self._held(n)
-        beside = self.transcript.counts.get(n)
-        return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
+        return usage(self.usage_rows(n))
+
+    def usage_rows(self, n: int) -> list[dict[str, Any]]:
+        """The rows in which the usage of message n would be recorded."""
+        message, beside = self._held(n), self.transcript.counts.get(n)
+        return self._rows([(message.offset, message.size), *message.more] if beside is None else [beside])
 
     def noted(self, n: int) -> RequestUsage | None:
         """What an export recorded in message n, which is not a reply: tokens of the context up to and including it."""
@@ -388,9 +394,7 @@ class OpenLog:
         """What the provider counted for reply n, and the model that its rows name, or ""."""
         message = self._held(n)
         rows = self._rows([(message.offset, message.size), *message.more])
-        held = (one for row in rows for one in (row, row.get("message")) if isinstance(one, dict))
-        model = next((name for one in held if isinstance(name := one.get("model"), str)), "")
-        return (self.usage(n) if n in self.transcript.counts else usage(rows)), model
+        return (self.usage(n) if n in self.transcript.counts else usage(rows)), model_of(rows)
 
     def noted_limit(self) -> int | None:
         """The limit in tokens that the program itself recorded for its newest request; None if there is none."""
@@ -425,6 +429,12 @@ class OpenLog:
         results = {call for n in held for call in messages[n - 1].results}
         waiting = {call for n in held for call in messages[n - 1].calls if call not in results}
         return found - waiting if waiting else found
+
+
+def model_of(rows: Iterable[dict[str, Any]]) -> str:
+    """The model that the rows of a reply name, or ""."""
+    held = (one for row in rows for one in (row, row.get("message")) if isinstance(one, dict))
+    return next((name for one in held if isinstance(name := one.get("model"), str)), "")
 
 
 def words(content: Content) -> Iterator[str]:

@@ -22,12 +22,13 @@ from ctxkit.core.unreadable import attempt, is_unreadable
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import chat, containers, detection, registry
 from ctxkit.formats.base import Block, Format, ProvenLog, Row
+from ctxkit.formats.containers import Container
 from ctxkit.formats.foreign_keys import TRACES
 from ctxkit.logfile.empty_messages import LARGE, silence
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.records import RecordLines, RecordReader
-from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.sidecar import HeldSidecar, Sidecar
 from ctxkit.store.source import GrowingSource, Source, open_log, spool
 
 FRAGMENTS = frozenset({"torn-tail", "torn-line", "torn-prefix", "nul-block"})
@@ -120,21 +121,37 @@ def read(
     return opening
 
 
+def read_held(
+    name: str, data: bytes, beside: HeldSidecar, *, conversation: int | None = None, format: str = AUTO,
+    container: Container | None = None,
+) -> Opening:  # fmt: skip
+    """Reads bytes as the file `name` with this sidecar would be read; no file is opened, and `name` may be a URL.
+
+    `container`: what `containers.find` found in them, if it was asked already. Raises UnknownFormat,
+    ManyConversations, Usage for a format or a conversation that is not known.
+    """
+    opening = read_source(
+        name, Path(name), Source(name, data), beside, conversation=conversation, format=format, container=container
+    )
+    _look_for_words(opening)
+    return opening
+
+
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
-    rows: int | None = None, format: str = AUTO, progress: Progress | None = None,
+    rows: int | None = None, format: str = AUTO, progress: Progress | None = None, container: Container | None = None,
 ) -> Opening:  # fmt: skip
     """Reads a log from bytes that are open already; see `read`. `format`: its name; `auto`: by its content.
 
-    `rows`: only the first so many non-op rows, for an earlier state.
+    `rows`: only the first so many non-op rows, for an earlier state; `container`: as in `read_held`.
     """
     registry.require_known(format)
     _refuse_start(name, source)
     laid_out, format_, records = source, cast(Format | None, None), list[bytes]()
     damage: list[Damage] = []
-    whole = _document(source) if format != NATIVE else None
-    if whole is not None:
-        container = containers.find(whole)
+    whole = _document(source) if format != NATIVE and container is None else None
+    if whole is not None or container is not None:
+        container = containers.find(whole) if container is None and whole is not None else container
         if container is not None:
             formats = [one.format for one in container.conversations]
             if not any(registry.fits(format, one) for one in formats):
@@ -147,7 +164,11 @@ def read_source(
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
             format_ = registry.by_name(found)
-        elif containers.is_document(whole) and (refusal := _sightings().refused_file(whole)) is not None:
+        elif (
+            whole is not None
+            and containers.is_document(whole)
+            and (refusal := _sightings().refused_file(whole)) is not None
+        ):
             raise _named(name, refusal)
     if format_ is None:
         if conversation not in (None, 1):
@@ -494,7 +515,7 @@ def _merge_sidecar(opening: Opening) -> None:
         return
     damage: list[Damage] = []
     collector = OpCollector()
-    with open_log(sidecar.ops_path) as source:
+    with sidecar.open_ops() as source:
         for block in read_blocks(source, Row, damage):
             for i, row in enumerate(block.rows):
                 if isinstance(row.ctxkit, str):

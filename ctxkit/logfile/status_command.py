@@ -27,6 +27,10 @@ FRESH = 10
 """Seconds for which an output is used again: `watch` and `metrics` look at many logs."""
 
 
+PAUSE = 0.005
+"""Seconds between two looks at whether a command that closed its output has ended."""
+
+
 class CommandOutput(NamedTuple):
     """What the command printed, without the blank space around it; `fault`: why there is nothing, in words."""
 
@@ -54,9 +58,8 @@ def _run(command: str, _period: int) -> CommandOutput:
         try:
             raw = _read(running, time.monotonic() + SECONDS)
         finally:
-            if running.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(running.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError, PermissionError):  # its children too, also if it ended itself
+                os.killpg(running.pid, signal.SIGKILL)
     if raw is None:
         return CommandOutput("", f"{words[0]} took longer than {SECONDS} s")
     if len(raw) > LARGEST:
@@ -80,9 +83,13 @@ def _read(running: subprocess.Popen[bytes], until: float) -> bytes | None:
             if not piece:
                 break
             found += piece
-    if len(found) <= LARGEST:
-        try:
-            running.wait(max(0.0, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
+    while len(found) <= LARGEST and not _has_ended(running.pid):
+        if time.monotonic() >= until:
             return None
+        time.sleep(PAUSE)
     return found
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a child has ended. It is left for `Popen`, so that its id, which is that of its group, stays its own."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

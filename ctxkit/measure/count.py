@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ctxkit.core.context import Entry, entry
@@ -178,8 +179,8 @@ class Counting:
 
     @cached_property
     def _cache(self) -> Cache:
-        folder = self.log.cache_folder
-        return Cache(folder, self.counter.base) if self.log.own_counter is None else NoCache(folder, self.counter.base)
+        folder, base = self.log.cache_folder, self.counter.base
+        return NoCache(Path(), base) if folder is None or self.log.own_counter is not None else Cache(folder, base)
 
     def _unknown(self, keys: Sequence[bytes]) -> set[bytes]:
         """The keys that are neither in memory nor in the cache."""

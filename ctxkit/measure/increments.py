@@ -84,8 +84,8 @@ class Increments:
 
     def _read(self) -> None:
         """Reads the next older request, or adds the start of the context if there is none."""
-        place, request = self._falling[-1]
-        self._falling.append(next(self._newest, (0, self._base(place, request))))
+        older = next(self._newest, None)
+        self._falling.append((0, self._base(*self._falling[-1])) if older is None else older)
 
 
 class IncrementalContext:

@@ -33,10 +33,11 @@ from ctxkit.memory.notes import (
     NumberedNote,
     in_force,
     numbered,
+    superseded_by_hand,
     to_redo,
     to_undo,
 )
-from ctxkit.memory.sources import CHANGED, HERE, UNREADABLE, SourceCheck, prefix_of
+from ctxkit.memory.sources import CHANGED, FORGOTTEN, HERE, UNREADABLE, SourceCheck, ops_beside, prefix_of
 from ctxkit.search.project_sessions import project
 from ctxkit.store.relevance import ranked
 from ctxkit.store.words import available
@@ -53,7 +54,7 @@ TOKENS = 1000
 
 
 class CheckedNote(msgspec.Struct, frozen=True):
-    """A note with its number and state, and the state of its sources: here, gone, changed or unreadable."""
+    """A note with its number and state, and the state of its sources: here, gone, changed, unreadable or forgotten."""
 
     numbered: NumberedNote
     sources: str = HERE
@@ -70,8 +71,8 @@ class CheckedNote(msgspec.Struct, frozen=True):
 
     @property
     def may_be_shown(self) -> bool:
-        """Whether its sources have not been purged or changed, as far as can be known."""
-        return self.sources not in (CHANGED, UNREADABLE)
+        """Whether its sources have not been purged, changed or forgotten, as far as can be known."""
+        return self.sources not in (CHANGED, UNREADABLE, FORGOTTEN)
 
     @property
     def is_current(self) -> bool:
@@ -170,11 +171,11 @@ class Memory:
             return None
         ids = {note.id for note in found}
         key = _key(found[0].sources[0])
-        known = {note.id for row in in_force(self.read.rows) if isinstance(row, MemoryChange) for note in row.notes}
+        standing = [one.note for one in numbered(self.read.rows) if one.is_current]
+        known = superseded_by_hand(self.read.rows).union(note.id for note in standing)
         before = [
-            one.note for one in numbered(self.read.rows)
-            if one.is_current and one.note.made != HAND and any(_key(source) == key for source in one.note.sources)
-        ]  # fmt: skip
+            note for note in standing if note.made != HAND and any(_key(source) == key for source in note.sources)
+        ]
         new = tuple(note for note in found if note.id not in known)
         old = tuple(note.id for note in before if note.id not in ids)
         if not new and not old:
@@ -182,20 +183,24 @@ class Memory:
         return self._append(notes=new, supersedes=old, log=log)
 
     def is_known(self, path: str, size: int) -> bool:
-        """Whether notes were made of a log when it had this size: agents append, so it is most likely unchanged."""
+        """Whether the newest notes of a log were made when it had this size, and its sidecar the same ops: agents and
+        ops only append, so it is most likely unchanged.
+        """
         known = os.path.abspath(path)
         rows = (row for row in in_force(self.read.rows) if isinstance(row, MemoryChange))
-        return any(one.log == known and one.size == size for row in rows for one in row.read)
+        newest = [one for row in rows for one in row.read if one.log == known][-1:]
+        return any(one.size == size and one.ops == ops_beside(known) for one in newest)
 
     def text(
         self, max_tokens: int = TOKENS, *, about: str = "", model: str = "", count: Callable[[str], int] | None = None
     ) -> str:
-        """The notes as a text for a context, at most `max_tokens` tokens; "" if there are none, or none fits.
+        """The notes, read now, as a text for a context, at most `max_tokens` tokens; "" if none is there or fits.
 
         The most important first: by hand, open work, decisions, gists, files; with `about` those with its words, the
-        best first. A gist that repeats a superseded note is left out. `count`: tokens of a text (default: the counter
-        for `model`). The same notes give the same text.
+        best first. A gist that repeats a superseded or a forgotten note is left out. `count`: tokens of a text
+        (default: the counter for `model`). The same notes give the same text.
         """
+        self._read = None
         notes = self._for_context()
         some = by_importance(notes) if not about else [notes[place] for place in best(notes, about)]
         if not some:
@@ -203,13 +208,15 @@ class Memory:
         return text_block(some, max_tokens, _counting(model) if count is None else count)
 
     def _for_context(self) -> list[MemoryNote]:
-        """The notes that may be shown, without the gists that repeat what was superseded: it would contradict."""
-        standing = [one.note for one in self.current()]
+        """The notes that may be shown, without the gists that repeat what was superseded or forgotten."""
+        there = self.notes()
+        standing = [one.note for one in there if one.is_current]
         kept = {note.text for note in standing}
         old = [
             one.note.text[:REPEATED].rstrip(" .…") for one in numbered(self.read.rows)
             if one.state == "superseded" and one.note.kind not in ("gist", "files") and one.note.text not in kept
         ]  # fmt: skip
+        old += [one.note.text[:REPEATED].rstrip(" .…") for one in there if one.sources == FORGOTTEN]
         return [note for note in standing if note.kind != "gist" or not any(text in note.text for text in old)]
 
     def status_line(self) -> str:
@@ -236,11 +243,11 @@ class Memory:
     def _append(
         self, notes: tuple[MemoryNote, ...] = (), supersedes: tuple[str, ...] = (), log: OpenLog | None = None
     ) -> MemoryChange:
-        logs = dict.fromkeys(source.log for note in notes for source in note.sources)
-        read = []
-        for path in logs:
-            cited = log if log is not None else OpenLog.open(Path(path))
-            read.append(prefix_of(cited))
+        if log is not None:
+            read = [prefix_of(log)]
+        else:
+            logs = dict.fromkeys(source.log for note in notes for source in note.sources)
+            read = [prefix_of(OpenLog.open(Path(path))) for path in logs]
         row = MemoryChange(
             self._id(notes, supersedes), iso(int(self._clock())), notes, supersedes, tuple(read), self._by()
         )

@@ -59,12 +59,15 @@ class MemoryNote(msgspec.Struct, frozen=True, omit_defaults=True):
     sources: tuple[NoteSource, ...] = ()
 
 
-class LogPrefix(msgspec.Struct, frozen=True):
-    """How a log began when notes were made from it: its first `size` bytes, and their SHA-256."""
+class LogPrefix(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a log was when notes were made from it: its first `size` bytes, their SHA-256, and the bytes of the `ops` in
+    its sidecar.
+    """
 
     log: str
     size: int
     sha256: str
+    ops: int = 0
 
 
 class MemoryChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,6 +79,11 @@ class MemoryChange(msgspec.Struct, frozen=True, omit_defaults=True):
     supersedes: tuple[str, ...] = ()
     read: tuple[LogPrefix, ...] = ()
     by: dict[str, Any] = {}
+
+    @property
+    def is_extract(self) -> bool:
+        """Whether rules or a model made it of a session, and not a person."""
+        return any(note.made != HAND for note in self.notes) or (bool(self.read) and not self.notes)
 
 
 class MemoryUndo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,12 +180,14 @@ def numbered(rows: Sequence[MemoryRow]) -> list[NumberedNote]:
     force = {row.id for row in in_force(rows)}
     found: list[NumberedNote] = []
     places: dict[str, int] = {}
+    away = superseded_by_hand(rows)
     for row in rows:
         if not isinstance(row, MemoryChange):
             continue
         first = len(found) + 1
         for note in row.notes:
-            state = "undone" if row.id not in force else "repeated" if note.id in places else "current"
+            there = note.id in places and (found[places[note.id]].is_current or note.id in away)
+            state = "undone" if row.id not in force else "repeated" if there else "current"
             found.append(NumberedNote(len(found) + 1, note, row.ts, state))
             if state == "current":
                 places[note.id] = len(found) - 1
@@ -186,12 +196,20 @@ def numbered(rows: Sequence[MemoryRow]) -> list[NumberedNote]:
             for old in row.supersedes:
                 place = places.get(old)
                 if place is not None and old not in added and found[place].is_current:
-                    by = _successor(found[first - 1 :], found[place].note)
+                    by = _successor(found[first - 1 :], found[place].note, any_kind=not row.is_extract)
                     found[place] = msgspec.structs.replace(found[place], state="superseded", by=by)
     return found
 
 
-def _successor(added: Sequence[NumberedNote], old: MemoryNote) -> int | None:
-    """The number of the note that stands for an old one: the only one that was added, else one of its kind."""
-    fitting = [one for one in added if one.is_current and (len(added) == 1 or one.note.kind == old.kind)]
+def superseded_by_hand(rows: Sequence[MemoryRow]) -> set[str]:
+    """The ids of notes that a person superseded: they do not come back when their session is read again."""
+    changes = (row for row in in_force(rows) if isinstance(row, MemoryChange) and not row.is_extract)
+    return {old for row in changes for old in row.supersedes}
+
+
+def _successor(added: Sequence[NumberedNote], old: MemoryNote, *, any_kind: bool) -> int | None:
+    """The number of the note that stands for an old one: the only one of its kind that was added; with `any_kind`, as
+    by hand, the only one. A session's new gist does not stand for a decision that it has no more.
+    """
+    fitting = [one for one in added if one.is_current and ((any_kind and len(added) == 1) or one.note.kind == old.kind)]
     return fitting[0].number if len(fitting) == 1 else None

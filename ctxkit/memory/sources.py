@@ -1,8 +1,9 @@
 """The messages that a note was made from: recorded by their texts, and checked again before the note is shown.
 
 A note must not outlive what was purged: if a message of its sources has another text now, or is gone from its log, the
-note is not shown any more. A log that only grew is known by its first bytes; else its messages are read again. A log
-that does not exist any more proves nothing (agents delete old sessions by themselves), so its notes stay.
+note is not shown any more. Nor is it if ops such as a forget took all of these messages out of their context, until an
+undo brings one back. A log that only grew is known by its first bytes; else its messages are read again. A log that
+does not exist any more proves nothing (agents delete old sessions by themselves), so its notes stay.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.message_words import texts
+from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
 from ctxkit.formats.session_folders import LAYOUTS, START, head, session_id
 from ctxkit.logfile.open import OpenLog
@@ -21,14 +23,19 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.memory.note_file import prefix_digest
 from ctxkit.memory.notes import LogPrefix, MemoryNote, NoteSource
 from ctxkit.search.project_sessions import session_homes
-from ctxkit.store.source import open_log
+from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.source import Source, open_log
 
 DIGITS = 32
 """Hex digits of the digest of texts."""
-HERE, GONE, CHANGED, UNREADABLE = "here", "gone", "changed", "unreadable"
+HERE, GONE, CHANGED, UNREADABLE, FORGOTTEN = "here", "gone", "changed", "unreadable", "forgotten"
 """States of a source: its messages are as they were; its log does not exist; they were purged or changed; its log
-cannot be read, so that it is unknown.
+cannot be read, so that it is unknown; all of them were taken out of the context by an op in OUT, until an undo.
 """
+OUT = frozenset({"forget", "rewind", "clear", "edit", "remember"})
+"""Ops by which a person takes messages out. What a compact, a trim or a window leaves out is still true."""
+KEY = b'"ctxkit"'
+"""In a line of a log there may be an op only with this: in a text the quotes have a backslash."""
 
 
 def session_of(log: OpenLog, env: Mapping[str, str] | None = None) -> str:
@@ -54,9 +61,16 @@ def source_of(log: OpenLog, numbers: Iterable[int]) -> NoteSource:
 
 def prefix_of(log: OpenLog) -> LogPrefix:
     """How a log begins now. Raises ReadFailed, UpdatedElsewhere."""
-    source = log.opening.source
-    return LogPrefix(os.path.abspath(log.opening.path or log.opening.name), source.size,
-                     prefix_digest(source, source.size))  # fmt: skip
+    source, path = log.opening.source, os.path.abspath(log.opening.path or log.opening.name)
+    return LogPrefix(path, source.size, prefix_digest(source, source.size), ops_beside(path))
+
+
+def ops_beside(path: str) -> int:
+    """The bytes of the ops in a log's sidecar; 0 without one."""
+    try:
+        return Sidecar(Path(path)).ops_size() or 0
+    except CtxkitError:
+        return 0
 
 
 class SourceCheck:
@@ -69,24 +83,43 @@ class SourceCheck:
         self._whole: dict[str, str | None] = {}
         self._logs: dict[str, OpenLog | None] = {}
         self._known: dict[NoteSource, str] = {}
+        self._seen: dict[str, Visibilities] = {}
+        self._changed: set[str] = set()
+        """The logs that may have ops."""
 
     def of(self, note: MemoryNote) -> str:
-        """The state of a note's sources: the worst of them."""
+        """The state of a note's sources: the worst of them; forgotten only if all are."""
         states = {self.state(source) for source in note.sources}
-        return next((state for state in (CHANGED, UNREADABLE, GONE) if state in states), HERE)
+        if FORGOTTEN in states and len(states) > 1:
+            states.discard(FORGOTTEN)
+        return next((state for state in (CHANGED, UNREADABLE, FORGOTTEN, GONE) if state in states), HERE)
 
     def state(self, source: NoteSource) -> str:
         """The state of a source."""
         if source not in self._known:
             whole = self._state_of_log(source.log)
-            self._known[source] = self._by_texts(source) if whole is None else whole
+            found = self._by_texts(source) if whole is None else whole
+            if found == HERE and source.log in self._changed and self._is_out(source):
+                found = FORGOTTEN
+            self._known[source] = found
         return self._known[source]
+
+    def _is_out(self, source: NoteSource) -> bool:
+        """Whether an op took all of its messages out."""
+        log = self._opened(source.log)
+        if log is None:
+            return False
+        if source.log not in self._seen:
+            self._seen[source.log] = Visibilities(log.state(), log.projection())
+        return all(self._seen[source.log].of(n).kind in OUT for n in Ranges.parse(source.n))
 
     def _state_of_log(self, path: str) -> str | None:
         """HERE if a log begins as it did whenever notes were made from it, GONE, UNREADABLE; else None."""
         if path not in self._whole:
             try:
                 with open_log(path) as source:
+                    if ops_beside(path) or has_ops(source):
+                        self._changed.add(path)
                     same = all(
                         one.size <= source.size and prefix_digest(source, one.size) == one.sha256
                         for one in self._read.get(path, ())
@@ -98,15 +131,21 @@ class SourceCheck:
                 self._whole[path] = UNREADABLE
         return self._whole[path]
 
+    def _opened(self, path: str) -> OpenLog | None:
+        """A log with its ops, opened once; None if it cannot be read."""
+        if path not in self._logs:
+            try:
+                with one_of_many(path):
+                    log = OpenLog.open(Path(path))
+                    log.state()
+                self._logs[path] = log
+            except CtxkitError:
+                self._logs[path] = None
+        return self._logs[path]
+
     def _by_texts(self, source: NoteSource) -> str:
         """The state of a source by the texts of its messages."""
-        if source.log not in self._logs:
-            try:
-                with one_of_many(source.log):
-                    self._logs[source.log] = OpenLog.open(Path(source.log))
-            except CtxkitError:
-                self._logs[source.log] = None
-        log = self._logs[source.log]
+        log = self._opened(source.log)
         if log is None:
             return UNREADABLE
         try:
@@ -114,6 +153,16 @@ class SourceCheck:
                 return HERE if _texts_digest(log, Ranges.parse(source.n)) == source.digest else CHANGED
         except (CtxkitError, ValueError):
             return CHANGED
+
+
+def has_ops(source: Source) -> bool:
+    """Whether there may be an op in the lines of a log. Raises ReadFailed, UpdatedElsewhere."""
+    end = b""
+    for piece in source.chunks(0, source.size):
+        if KEY in end + piece:
+            return True
+        end = bytes(piece[-len(KEY) :])
+    return False
 
 
 def _texts_digest(log: OpenLog, numbers: Ranges) -> str:

@@ -54,12 +54,12 @@ class MeaningModel:
 
     def chosen(self, shown: Sequence[Name], names: Sequence[Name]) -> list[Name]:
         """Those of `names` that the model says are about the text. Raises ModelFailed; NothingMatched for none."""
-        from ctxkit.llm.client import load
+        from ctxkit.llm.client import load, time_limit
 
         offers = [self._offer(place, name) for place, name in enumerate(names, start=1)]
         waiting = self._parts(shown, offers)
-        load()
-        deadline = time.monotonic() + float(self.log.config["compact.timeout"])
+        load(model=self.model)
+        deadline = time.monotonic() + time_limit(self.log.config, self.model)
         found = meaning_prompt.union(self._answers(waiting, deadline))
         self._judge(shown, found)
         if not found:

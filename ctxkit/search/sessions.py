@@ -21,6 +21,7 @@ from ctxkit.formats import registry
 from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.file_cache import CachedFiles, CachedTokens, known_as
+from ctxkit.search.log_files import session_of
 from ctxkit.search.preview import SessionPreview, glance
 from ctxkit.search.project_sessions import (
     Project,
@@ -146,7 +147,7 @@ def find_sessions(
     found = search.found
     if not agents:
         paths = {session.path for session in found.sessions}
-        found.sessions = [one for one in found.sessions if _session_of(one) not in paths]
+        found.sessions = [one for one in found.sessions if session_of(one.path, one.glance.format) not in paths]
     if here is not None:
         found.sessions.sort(key=lambda one: (-one.written, os.fsencode(one.path)))
     else:
@@ -379,18 +380,6 @@ def _files(folder: Path) -> int:
             )
     except OSError:
         return 0
-
-
-def _session_of(one: Session) -> Path | None:
-    """The session to which this log of a subagent belongs; None if it is no such log."""
-    place = registry.by_name(one.glance.format).agents
-    if place is None:
-        return None
-    folder, before, behind = place
-    path = one.path
-    if path.parent.name != folder or not (path.name.startswith(before) and path.name.endswith(behind)):
-        return None
-    return path.parent.parent.with_name(path.parent.parent.name + path.suffix)
 
 
 def ordered(sessions: Iterable[Session], by: Order) -> list[Session]:

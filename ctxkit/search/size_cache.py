@@ -28,7 +28,11 @@ def note(log: OpenLog, budget: Budget) -> None:
         ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
     except (OSError, CtxkitError):
         return  # the file was moved since it was counted
-    if (found.st_dev, found.st_ino, found.st_size) != (seen.dev, seen.ino, seen.size) or not settled(found):
+    if (
+        log.cache_folder is None
+        or (found.st_dev, found.st_ino, found.st_size) != (seen.dev, seen.ino, seen.size)
+        or not settled(found)
+    ):
         return
     if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
         return

@@ -197,6 +197,13 @@ def _duration(value: Any) -> int:
         raise ValueError(expected) from error
 
 
+def _memory(value: Any) -> str:
+    """A share of the machine's memory, or a size, as DuckDB reads it."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,6}(\.\d{1,3})? ?([KMGT]i?B|%)", value, re.ASCII):
+        return value
+    raise ValueError('a size or a percentage in quotes, such as "2GB" or "50%"')
+
+
 def _window(value: Any) -> int:
     """Seconds; 0 is off."""
     try:
@@ -270,6 +277,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "auto": _auto,
     "percent": _percent,
     "duration": _duration,
+    "memory": _memory,
     "window": _window,
     "now": _now,
     "zone": _zone,
@@ -330,6 +338,13 @@ KEYS: tuple[Key, ...] = (
     Key("trim.keep_results", "number", 3, "newest tool results that trim does not shorten for their age", low=0),
     Key("trim.exclude_tools", "texts", [], "tools whose results trim leaves whole"),
     Key("trim.clear_inputs", "switch", False, "trim shortens the arguments of old calls too"),
+    Key(
+        "trim.strategy",
+        "text",
+        strategies.OLDEST,
+        "what trim drops first: the oldest, or episodes whose effect is in the files",
+        choices=strategies.OF_TRIM,
+    ),
     Key("trim.summarize", "switch", False, "trim puts a summary where it drops exchanges"),
     Key("assembly.system", "text", "", "system prompt that stands before the messages"),
     Key(
@@ -357,9 +372,11 @@ KEYS: tuple[Key, ...] = (
         choices=strategies.NAMES,
         trust="local",
     ),
-    Key("compact.model", "text", "", "model that writes summaries", trust="never"),
-    Key("compact.fast_model", "text", "", "model that --fast takes", trust="never"),
+    Key("compact.model", "text", "", "model, or program (cmd:claude -p), that writes summaries", trust="never"),
+    Key("compact.fast_model", "text", "", "model or program that --fast takes", trust="never"),
+    Key("compact.input", "number", None, "most tokens of messages in one request to a model", low=1000, example=30_000),
     Key("compact.timeout", "duration", "60s", "longest wait for a model"),
+    Key("compact.program_timeout", "duration", "5m", "longest wait for a program"),
     Key("compact.cooldown", "window", "30s", 'shortest time between two compacts, "off" for none'),
     Key(
         "checkpoint.auto",
@@ -373,6 +390,14 @@ KEYS: tuple[Key, ...] = (
     Key("memory.tokens", "number", 1000, "most tokens of the project's notes that export --memory adds", low=1),
     Key("memory.status", "switch", False, "a line about the project's notes in the thread status", trust="never"),
     Key("archive.dir", "text", "", "archive in which sessions are found that their agent deleted", trust="never"),
+    Key("sql.timeout", "window", "off", 'longest time of a query, "off" for any', trust="never"),
+    Key(
+        "sql.memory_limit",
+        "memory",
+        "50%",
+        "memory that a query may take: of the machine's, or a size (2GB)",
+        trust="never",
+    ),
     Key("snapshots.store", "text", "", "folder for more copies of snapshots", trust="never", acts=False),
 )
 

@@ -39,6 +39,8 @@ def open_regular(path: Path, flags: int) -> int:
         fd = os.open(path, flags | FLAGS)
     except OSError as error:
         raise cannot_open(path, error) from error
+    except ValueError as error:
+        raise NoSuchLog(f"{str(path)!r}: not the name of a file: {error}") from error
     try:
         _refuse_other_kinds(path, os.fstat(fd))
         return above_standard(fd)

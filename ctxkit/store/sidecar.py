@@ -26,7 +26,7 @@ from ctxkit.store import atomic
 from ctxkit.store.durable_append import append_line, check_unchanged, create_log, make_durable, sync_folder
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
-from ctxkit.store.source import SeenLog, Source
+from ctxkit.store.source import SeenLog, Source, open_log
 
 _NOWHERE = Path(os.devnull) / "ignored"
 """A path at which no file can exist, for code that does not check `ignored`."""
@@ -97,6 +97,10 @@ class Sidecar:
             return None
         except OSError as error:
             raise cannot_open(self.ops_path, error) from error
+
+    def open_ops(self) -> Source:
+        """The bytes of `ops.jsonl`. Raises NoSuchLog if there is none, NoPermission, ReadFailed."""
+        return open_log(self.ops_path)
 
     def append(
         self, line: bytes, log: Path | None = None, seen: SeenLog | None = None, read: int = 0,
@@ -278,3 +282,31 @@ def _home(env: Mapping[str, str]) -> Path:
     """The user's home; without one (a container's nameless user) a path at which nothing can be created."""
     found = env.get("HOME") or os.path.expanduser("~")
     return Path(found if os.path.isabs(found) else os.devnull)
+
+
+class HeldSidecar(Sidecar):
+    """The files of a sidecar as bytes in memory, by name: of a log that is no file here. Nothing is written to it."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        super().__init__(None, _NOWHERE)
+        self.ignored = ""
+        self.notices = []
+        self.files = files
+
+    @property
+    def config_path(self) -> Path:
+        """Where the config would be; nothing is there."""
+        return _NOWHERE / "config.toml"
+
+    def ops_size(self) -> int | None:
+        """Bytes of `ops.jsonl`; None if it does not exist."""
+        held = self.files.get(self.ops_path.name)
+        return None if held is None else len(held)
+
+    def may_hold_ops(self) -> bool:
+        """Whether one of the files may have ops."""
+        return any(name.startswith("ops.") for name in self.files)
+
+    def open_ops(self) -> Source:
+        """The bytes of `ops.jsonl`."""
+        return Source(self.ops_path.name, self.files[self.ops_path.name])

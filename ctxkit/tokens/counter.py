@@ -17,6 +17,8 @@ from ctxkit.tokens.ranks import NoRanksError, carried
 AUTO = "auto"
 REMEMBERED = 32 << 20
 """The most characters of texts whose counts by a program's own counter are kept in memory."""
+MOST = 10**9
+"""The most tokens that an own counter may give for a text."""
 ROUGH = 1.1
 """The least factor on counts by pieces: for 95 % of texts they are at most about a tenth too low."""
 
@@ -122,16 +124,18 @@ class OwnCounter(Counter):
         return False
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Counts the tokens of each text. Raises Usage for what is no whole number from 0 on."""
+        """Counts the tokens of each text. Raises Usage for what is no whole number from 0 to MOST."""
         return [self._of(text) for text in texts]
 
     def _of(self, text: str) -> int:
         found = self._known.get(text)
         if found is None:
             found = self._count(text)
-            if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-                what = f"the counter {self._own} gave {found!r} for a text of {len(text):,} characters"
-                raise Usage(f"{what}: nothing was counted", "a whole number from 0 on")
+            if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MOST:
+                huge = isinstance(found, int) and found > MOST
+                what = f"the counter {self._own} gave {f'more than {MOST:,}' if huge else repr(found)}"
+                text_of = f"for a text of {len(text):,} characters"
+                raise Usage(f"{what} {text_of}: nothing was counted", f"a whole number from 0 to {MOST:,}")
             if self._size > REMEMBERED:
                 self._known.clear()
                 self._size = 0

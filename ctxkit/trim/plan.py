@@ -2,8 +2,9 @@
 
 Never dropped: the system prompt, instructions, protected messages, the current task. The other ranks, highest first:
 the last answer, the newest step, files being edited, summaries, the latest exchanges, older exchanges; within a rank
-the newest first. Old results are shortened before anything is dropped, and large messages before anything newer is
-dropped. The room is filled in order of rank. What does not fit is left out, and what follows is still tried, so nothing
+the newest first. Steps that are done with (FINISHED, SUPERSEDED: the strategy `episodes` alone) leave before anything
+else. Old results are shortened before anything else is dropped, and large messages before anything newer is dropped.
+The room is filled in order of rank. What does not fit is left out, and what follows is still tried, so nothing
 is dropped in vain. A step is never split. A plan never keeps fewer tokens than dropping the oldest units first would.
 """
 
@@ -21,16 +22,18 @@ from ctxkit.core.item_names import Name
 class TrimRank(IntEnum):
     """The order in which units are dropped: the lowest rank first, within a rank the oldest. From TASK on: never."""
 
-    EXCHANGE = 0
-    LATEST = 1
-    SUMMARY = 2
-    EDITED = 3
-    STEP = 4
-    ANSWER = 5
-    TASK = 6
-    PROTECTED = 7
-    INSTRUCTION = 8
-    SYSTEM = 9
+    FINISHED = 0
+    SUPERSEDED = 1
+    EXCHANGE = 2
+    LATEST = 3
+    SUMMARY = 4
+    EDITED = 5
+    STEP = 6
+    ANSWER = 7
+    TASK = 8
+    PROTECTED = 9
+    INSTRUCTION = 10
+    SYSTEM = 11
 
 
 LONG = 2000
@@ -46,6 +49,7 @@ NEAR = 1 - LARGE
 TRIES = 8
 """How many times a plan tries to fill the last gap with a part of something."""
 REASONS = {
+    TrimRank.FINISHED: "finished, its effect is in the files", TrimRank.SUPERSEDED: "superseded by a later step",
     TrimRank.EXCHANGE: "oldest exchange", TrimRank.LATEST: "oldest step", TrimRank.SUMMARY: "no room was left",
     TrimRank.EDITED: "a file being edited, no room was left", TrimRank.STEP: "the newest step, which does not fit",
     TrimRank.ANSWER: "the last answer, which does not fit",
@@ -111,7 +115,7 @@ def plan(units: Sequence[TrimUnit], cuts: Cuts, budget: int, *, least: int = 0) 
     if tokens <= budget:
         return TrimPlan(tokens, [], {}, {})
     found = _Room(units, cuts, budget)
-    if not found.shorten(least) and not found.fill():
+    if not found.leave(least) and not found.shorten(least) and not found.fill():
         return None
     found.refill(least)
     return found.plan()
@@ -140,16 +144,31 @@ class _Room:
         self.beside = budget - sum(units[place].tokens for place in self.never)
         """Tokens left besides the units that are never dropped."""
 
-    def shorten(self, least: int) -> bool:
-        """Shortens old results, as many as needed. Returns whether that is enough."""
-        saved, need = 0, -self.left
-        for cut in self.cuts.old():
-            if saved >= max(need, least):
+    def leave(self, least: int) -> bool:
+        """Drops what is done with, as much as needed: the lowest rank first, the oldest first. Returns whether that is
+        enough.
+        """
+        done = [(unit.rank, place) for place, unit in enumerate(self.units) if unit.rank < TrimRank.EXCHANGE]
+        for _, place in sorted(done):
+            if self._is_enough(least):
                 break
-            self._apply(cut)
-            self.old.add(cut.name)
-            saved += cut.saves
-        return self.left >= 0
+            self.stays.remove(place)
+            self.left += self.sizes[place]
+        return bool(done and self.stays) and self._is_enough(least)
+
+    def shorten(self, least: int) -> bool:
+        """Shortens old results, as many as needed. Returns whether what is left, if anything, fits."""
+        for cut in self.cuts.old():
+            if self._is_enough(least):
+                break
+            if cut.unit in self.stays:
+                self._apply(cut)
+                self.old.add(cut.name)
+        return self.left >= 0 and bool(self.stays)
+
+    def _is_enough(self, least: int) -> bool:
+        """Whether it fits, and so many tokens are saved."""
+        return self.left >= 0 and self.total - self.used >= least
 
     def fill(self) -> bool:
         """Fills the room by rank, besides what is never dropped. Returns False if that does not fit, or nothing is

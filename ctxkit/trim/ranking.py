@@ -22,7 +22,9 @@ from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.strategies import EPISODES, OLDEST
 from ctxkit.formats.columns import Columns
+from ctxkit.trim.episodes import Episodes
 from ctxkit.trim.plan import TrimRank, TrimUnit
 
 if TYPE_CHECKING:
@@ -35,10 +37,12 @@ LINKED, OPENS = 1, 2
 
 
 class Ranking:
-    """The units of a context. `keep`: the newest exchanges, which are dropped step by step, after all older ones."""
+    """The units of a context. `keep`: the newest exchanges, which are dropped step by step, after all older ones.
+    `strategy`: `episodes` ranks what is done with below them.
+    """
 
-    def __init__(self, log: WritableLog, calls: Calls, keep: int) -> None:
-        self.log, self.calls, self.keep = log, calls, keep
+    def __init__(self, log: WritableLog, calls: Calls, keep: int, strategy: str = OLDEST) -> None:
+        self.log, self.calls, self.keep, self.strategy = log, calls, keep, strategy
         self.state, self.names = log.state(), calls.names
         self.messages = self.state.messages
 
@@ -48,6 +52,7 @@ class Ranking:
         newest = exchanges[-1] if exchanges else 0
         task = asks.rfind(1)
         newest_of_model = self._newest_of_model()
+        done = self._done if self.strategy == EPISODES else {}
         found = []
         for place, (group, exchange) in enumerate(zip(groups, exchanges, strict=True)):
             rank = TrimRank.EXCHANGE if exchange <= newest - self.keep else TrimRank.LATEST
@@ -58,11 +63,20 @@ class Ranking:
                 rank = max(rank, TrimRank.TASK)
             if place in newest_of_model:
                 rank = max(rank, newest_of_model[place])
+            if rank <= TrimRank.LATEST and place in done:
+                rank = done[place]
             if rank < TrimRank.PROTECTED and not self.whole(group):
                 rank = TrimRank.PROTECTED
             size = sum([tokens[name] for name in group])
             found.append(TrimUnit(tuple(group), size, rank, exchange, bool(asks[place])))
         return found
+
+    @cached_property
+    def _done(self) -> dict[int, TrimRank]:
+        """Places of the steps that are done with, of finished episodes or superseded. Reads all content."""
+        found = Episodes(self.log, self.calls, self.groups, self._asks)
+        ranks = dict.fromkeys(found.superseded, TrimRank.SUPERSEDED)
+        return ranks | dict.fromkeys(found.finished, TrimRank.FINISHED)
 
     def _newest_of_model(self) -> dict[int, TrimRank]:
         """Places of the newest step, and of the last answer: the model's newest message with text and no call."""

@@ -23,6 +23,7 @@ from ctxkit.core.derive.usage import Figures, Overhead
 from ctxkit.core.item_names import Name, Names, Sizes
 from ctxkit.core.messages import Content
 from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition, Trim
+from ctxkit.core.strategies import OF_TRIM
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import assemble
 from ctxkit.measure.count import Counting
@@ -74,7 +75,7 @@ class TrimRequest(msgspec.Struct, frozen=True):
     `exclude`: tools with calls and results that are not shortened. `least`: the fewest tokens that shortening saves,
     once it begins. `inputs`: also shorten arguments of old calls. `refusal`: text of the provider's error for this
     context. `assembly`, `status`: the texts around the context, as in `Log.export`. `images`: leave out pictures that
-    the provider refuses.
+    the provider refuses. `strategy`: what leaves first, of `OF_TRIM`.
     """
 
     budget: int | str | None = None
@@ -87,11 +88,12 @@ class TrimRequest(msgspec.Struct, frozen=True):
     assembly: bool = True
     status: str | None = None
     images: bool = False
+    strategy: str | None = None
     summarize: Callable[[Trimming], TrimSummary | None] | None = None
     """Writes a summary of what is dropped, for the config's `trim.summarize`."""
 
     def __post_init__(self) -> None:
-        """Raises Usage for a value that is no whole number: a plan for NaN tokens would never end."""
+        """Raises Usage for a value that is no whole number (a plan for NaN tokens would never end), or no strategy."""
         counts = {"keep": self.keep, "keep_results": self.results, "clear_at_least": self.least}
         share = isinstance(self.budget, str) and percent(self.budget) is not None
         for name, value in ({"max_tokens": None if share else self.budget} | counts).items():
@@ -99,6 +101,9 @@ class TrimRequest(msgspec.Struct, frozen=True):
                 raise Usage(f"{name} must be a whole number: nothing was changed")
             if name in counts and (value or 0) < 0:
                 raise Usage(f"{name} must be at least 0: nothing was changed")
+        if self.strategy not in (None, *OF_TRIM):
+            text = f"{self.strategy!r} is not a strategy of trim: nothing was changed"
+            raise Usage(text, f"strategies are {' and '.join(OF_TRIM)}")
 
 
 class Trimming:
@@ -317,7 +322,8 @@ class Trimming:
     def units(self) -> list[TrimUnit]:
         """The units of the context, in order."""
         keep = self.log.config["trim.keep_last"] if self.asked.keep is None else self.asked.keep
-        self._ranking = Ranking(self.log, self._calls, keep)
+        strategy = self.asked.strategy or self.log.config["trim.strategy"]
+        self._ranking = Ranking(self.log, self._calls, keep, strategy)
         return self._ranking.units(self.tokens)
 
     @cached_property

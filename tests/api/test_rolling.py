@@ -21,6 +21,7 @@ from ctxkit import (
     ContextCut,
     DoesNotFit,
     Log,
+    Memory,
     RollingContext,
     estimate_tokens,
 )
@@ -621,3 +622,211 @@ def test_a_predicate_that_fails() -> None:
     with pytest.raises(RuntimeError):
         context.add({"role": "user", "content": "hi"})
     assert len(context.log.messages) == 0
+
+
+class FixedNotes:
+    """Notes of a project, as an object of the caller's own."""
+
+    def __init__(self, *notes: str) -> None:
+        self.notes = list(notes)
+
+    def text(self, max_tokens: int, *, about: str = "", count: Callable[[str], int]) -> str:
+        """As many as fit, those with the topic first."""
+        found = ""
+        for note in sorted(self.notes, key=lambda one: about not in one):
+            if count(f"{found}\n{note}".strip()) <= max_tokens:
+                found = f"{found}\n{note}".strip()
+        return found
+
+
+def projects_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two notes."""
+    monkeypatch.setenv("HOME", str(folder))
+    (folder / "shop").mkdir()
+    memory = Memory(folder / "shop")
+    memory.add("the port is 8080")
+    memory.add("use PostgreSQL 16", "decision")
+    return folder / "shop"
+
+
+@pytest.mark.parametrize("made", ["folder", "memory"])
+def test_memory_is_before_the_messages(made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, before all messages, in the context and in requests, as `export --memory` has it; it is counted."""
+    shop = projects_memory(tmp_path, monkeypatch)
+    log = tmp_path / "a.jsonl"
+    context = rolling(log, memory=shop if made == "folder" else Memory(shop))
+    bare = rolling()
+    for one in ({"role": "system", "content": "be brief"}, {"role": "user", "content": "go"}):
+        context.add(one)
+        bare.add(one)
+    first, *rest = context.context()
+    assert first["role"] == "system" and "- the port is 8080" in first["content"] and rest == replayed(log)
+    assert first["content"] == context.notes == Memory(shop).text(model="gpt-4o")
+    assert context.tokens - bare.tokens == estimate_tokens([first], "gpt-4o")
+    assert context.status().notes > 0 == bare.status().notes
+    for to in RULES:
+        body = json.dumps(context.request(to))  # type: ignore[arg-type]
+        assert body.count("the port is 8080") == 1 and not list(RULES[to](context.request(to)))  # type: ignore[arg-type]
+    monkeypatch.chdir(shop)
+    exported = Log.open(log)
+    exported.memory = Memory(shop).text(model="gpt-4o")
+    assert context.request("anthropic") == {**next(iter(exported.export("anthropic", model="gpt-4o").values))}
+
+
+def test_memory_changes_by_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is noted meanwhile comes with `refresh_memory`, and not before; a topic chooses what is first."""
+    shop = projects_memory(tmp_path, monkeypatch)
+    context = rolling(memory=shop)
+    context.add({"role": "user", "content": "go"})
+    before = context.context()
+    Memory(shop).add("never deploy on Friday")
+    assert context.context() == before
+    assert "Friday" in context.refresh_memory() and "Friday" in context.context()[0]["content"]
+    assert context.refresh_memory("PostgreSQL").splitlines()[-1].startswith("- use PostgreSQL 16")
+    assert "8080" not in context.notes and rolling().refresh_memory() == ""
+
+
+def test_memory_stays_with_a_saved_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log has none of the notes; with the same memory the loaded context is the same."""
+    shop = projects_memory(tmp_path, monkeypatch)
+    context = rolling(memory=shop)
+    context.add({"role": "user", "content": "go"})
+    context.save(tmp_path / "saved.jsonl")
+    assert "8080" not in (tmp_path / "saved.jsonl").read_text()
+    assert RollingContext.load(tmp_path / "saved.jsonl", memory=shop, **LIMIT).context() == context.context()
+
+
+def test_memory_never_exceeds_the_budget() -> None:
+    """In a long session with many notes, which are a quarter of the budget at most, and `memory_tokens`."""
+    notes = FixedNotes(*(f"note {n}: the value of key {n} is {n * n}" for n in range(300)))
+    context = rolling(memory=notes, memory_tokens=10_000, summarize=True)
+    assert 0 < context.status().notes <= 2500 // 4
+    assert 0 < rolling(memory=notes, memory_tokens=50).status().notes <= 50
+    for number, turn in enumerate(turns(60)):
+        for row in turn:
+            context.add(row)
+        if number:
+            given = context.context()
+            assert given[0]["content"] == context.notes != ""
+            assert estimate_tokens(given, "gpt-4o") <= context.budget >= context.tokens
+            assert given[1:] == replayed(context.log)
+        if number % 20 == 19:
+            notes.notes = notes.notes[::-1]
+            context.refresh_memory()
+    assert context.status().compacts
+
+
+def test_memory_makes_room_for_what_never_leaves() -> None:
+    """Notes are left out before a request is refused; a later refresh brings them back."""
+    context = rolling(memory=FixedNotes(*(f"note {n} of the project" for n in range(200))))
+    context.add({"role": "user", "content": "word " * 2300})
+    assert context.context()[0]["role"] == "user" and context.notes == "" and context.status().notes == 0
+    context.clear()
+    context.add({"role": "user", "content": "go"})
+    assert context.refresh_memory() and len(context.context()) == 2
+    context.add({"role": "user", "content": "word " * 5000})
+    context.protect(2)
+    context.protect(3)
+    with pytest.raises(DoesNotFit):
+        context.context()
+
+
+def test_memory_of_async() -> None:
+    """The same for programs with an event loop."""
+    context = AsyncRollingContext(1000, reserve=100, model="gpt-4o", memory=FixedNotes("the port is 8080"))
+    context.add({"role": "user", "content": "go"})
+    assert asyncio.run(context.context())[0] == {"role": "system", "content": "the port is 8080"}
+    assert "8080" in str(asyncio.run(context.request("gemini"))["systemInstruction"])
+
+
+def test_threads_are_counted_in_every_turn() -> None:
+    """The status of the threads, which grows with them, is part of the budget of each request."""
+    context = rolling()
+    for n in range(80):
+        thread = f"thread {n} with a long name, so that its line has some tokens"
+        context.add({"role": "user", "content": f"question {n} " * 4, "thread": thread})
+        context.add({"role": "assistant", "content": f"answer {n}", "thread": thread})
+        if n % 5 == 4:
+            sent = context.request("openai")["messages"]
+            assert estimate_tokens(sent, "gpt-4o") <= context.budget
+    assert "Threads:" in str(sent)
+
+
+def test_texts_around_are_read_once_per_request(tmp_path: Path) -> None:
+    """A file for the status that grows meanwhile is counted as it is sent."""
+    context = rolling(tmp_path / "a.jsonl")
+    (tmp_path / "now.txt").write_text("short")
+    context.log.config = context.log.config.given({"assembly.status": "now.txt"})
+    context.add({"role": "user", "content": "go"})
+    context = RollingContext(log=context.log)
+    context.request("openai")
+    (tmp_path / "now.txt").write_text("word " * 1500)
+    context.add({"role": "assistant", "content": "x " * 600})
+    context.add({"role": "user", "content": "and " * 500})
+    sent = context.request("openai")["messages"]
+    assert "word word" in str(sent) and estimate_tokens(sent, "gpt-4o") <= context.budget
+
+
+def test_what_a_provider_counted_more_is_loaded_again(tmp_path: Path) -> None:
+    """A loaded context, and another object on the log, know it as the first does; a new response replaces it."""
+    context, other = rolling(tmp_path / "a.jsonl"), rolling(tmp_path / "a.jsonl")
+    context.add({"role": "user", "content": "go"})
+    context.request("openai")
+    reply = {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}
+    context.add_response(reply | {"usage": {"prompt_tokens": 500, "completion_tokens": 3}})
+    assert context.tokens > 490 and context.tokens == other.tokens
+    loaded = RollingContext.load(tmp_path / "a.jsonl", **LIMIT)
+    assert loaded.tokens == context.tokens
+    loaded.add({"role": "user", "content": "more"})
+    before = loaded.tokens
+    loaded.add_response(reply | {"usage": {"prompt_tokens": before + 100, "completion_tokens": 3}})
+    assert loaded.tokens == before + 100 + estimate_tokens([reply["choices"][0]["message"]], "gpt-4o")
+    context.save(tmp_path / "b.jsonl")
+    assert RollingContext.load(tmp_path / "b.jsonl", **LIMIT).tokens == loaded.tokens
+
+
+@pytest.mark.parametrize(
+    "wrong", [10**30, pytest.param(10**5000, id="huge"), float("inf"), float("nan"), -1, 1.5, "1", None, True]
+)
+def test_a_counter_that_gives_no_count(wrong: Any) -> None:
+    """One error, which names the counter, and says that nothing was counted."""
+    context = rolling(counter=lambda text: wrong)
+    context.add({"role": "user", "content": "go"})
+    with pytest.raises(Usage, match="nothing was counted"):
+        context.context()
+    with pytest.raises(Usage, match="nothing was counted"):
+        estimate_tokens([{"role": "user", "content": "go"}], counter=lambda text: wrong)
+
+
+def test_names_that_no_file_has(tmp_path: Path) -> None:
+    """Nothing is opened."""
+    for name in ("a\0b", ""):
+        for opened in (lambda one: rolling(one), lambda one: RollingContext.load(one, 10), rolling().save):
+            with pytest.raises(Usage, match="not the name of a file"):
+                opened(name)
+        with pytest.raises(Usage, match="not the name of a file"):
+            rolling(memory=name)
+    with pytest.raises(NoSuchLog, match="not the name of a file"):
+        Log.open("a\0b")
+    with pytest.raises(Usage, match="memory=5"):
+        rolling(memory=5)
+
+
+@pytest.mark.parametrize("count", [10**12, 10**30, float("inf"), float("nan"), -1, "many", [1], None, True])
+@pytest.mark.parametrize("shape", ["openai", "gemini"])
+def test_an_absurd_usage(shape: str, count: Any) -> None:
+    """It is carried. What no request can have leaves no room, and the error says whose count it is."""
+    context = rolling()
+    context.add({"role": "user", "content": "go"})
+    context.context()
+    if shape == "openai":
+        said: Row = {"choices": [{"message": {"role": "assistant", "content": "x"}}], "usage": {"prompt_tokens": count}}
+        said["usage"]["completion_tokens"] = 1
+    else:
+        said = {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "usageMetadata": {"promptTokenCount": count}}
+    context.add_response(said)
+    if count != 10**12:
+        assert len(context.context()) == 2
+        return
+    with pytest.raises(DoesNotFit, match=r"the provider counted 999,999,999,\d+ tokens more than our count has"):
+        context.context()

@@ -1,9 +1,10 @@
 """`just bench-rolling`: a simulated agent of 10,000 turns with a rolling context, and 40 turns beside other ways.
 
 Each turn adds its messages to a log in a file and takes a request; a stub writes the summaries. Processor time of each
-turn, by tenths of the session, and the memory of the process; after each turn, untimed, requests for four providers are
-checked by validators that share no code with ctxkit, and the size is counted anew. `--write` puts the tables into
-docs/performance.md; `--peers PYTHON` names a Python that has langchain-core.
+turn, by tenths of the session, and the memory of the process. After each turn, untimed, the size is counted anew, and
+requests for four providers are checked by validators that share no code with ctxkit: after each of the first EACH
+turns, then after every EVERY-th, because that takes four times as long as a turn. `--write` puts the tables into
+docs/performance.md and the plots into docs/pictures; `--peers PYTHON` names a Python that has langchain-core.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxkit import Log, RollingContext, build_final_prompt, enforce_context_limit, estimate_tokens
-from tests.bench.pages import put
+from tests.bench.compaction.plots import Line, Scale, drawn
+from tests.bench.pages import PAGE, put
 from tests.simulated_agent import turns
 from tests.trims import RULES
 
@@ -32,6 +34,45 @@ SHORT = 40
 PARTS = 10
 SMALL = 3_000
 """The limit of the 40 turns, so that they are cut."""
+EACH, EVERY = 1_000, 7
+"""Requests are checked after each of the first turns, then after every seventh: tasks have ten turns, so all places in
+a task have their turn.
+"""
+NEAR = 100
+"""Turns of a point in the plot."""
+
+
+class Session:
+    """The session as it runs: of each NEAR turns their number, messages in the log, mean and slowest time, MB."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[int, int, float, float, float]] = []
+
+    def pictures(self) -> dict[str, str]:
+        """Name -> the plot as SVG: milliseconds by turns, memory by messages."""
+        turns_, logged, means, _, memory = zip(*self.points, strict=True)
+        far, much = turns_[-1], logged[-1]
+        ms = _scale(max(means), "ms of processor time a turn")
+        mb = _scale(max(memory), "MB of the process at most")
+        return {
+            "rolling-turns": drawn(
+                "Time of a turn, by the length of the session",
+                f"means of {NEAR} turns; the context has 12,000 tokens at most",
+                [Line("a turn", list(zip(turns_, means, strict=True)), strong=True)],
+                Scale(far, [(far * n / 5, f"{far * n // 5:,}") for n in range(6)], "turns"), ms,
+            ),
+            "rolling-memory": drawn(
+                "Memory, by the length of the session", "peak of the process, which also checks the requests",
+                [Line("memory", list(zip(logged, memory, strict=True)), strong=True)],
+                Scale(much, [(much * n / 5, f"{much * n // 5:,}") for n in range(6)], "messages in the log"), mb,
+            ),
+        }  # fmt: skip
+
+
+def _scale(top: float, name: str) -> Scale:
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if top / step <= 6)
+    ticks = [(float(n * step), f"{n * step}") for n in range(int(top / step) + 2)]
+    return Scale(ticks[-1][0], ticks, name)
 
 
 def told(rows: list[dict[str, Any]]) -> str:
@@ -40,30 +81,36 @@ def told(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)[-1500:]
 
 
-def long(count: int) -> Iterator[str]:
-    """The rows of the table: a session of so many turns."""
+def long(count: int, session: Session) -> Iterator[str]:
+    """The rows of the table: a session of so many turns, which is recorded in `session`."""
     with tempfile.TemporaryDirectory(prefix="ctxkit-bench-") as folder:
         path = Path(folder) / "agent.jsonl"
         context = RollingContext(LIMIT, reserve=RESERVE, model=MODEL, summarize=told, log=path)
         spent: list[float] = []
-        over = invalid = 0
+        over = checked = invalid = 0
         part = max(1, count // PARTS)
-        yield "| turns | messages in the log | ms a turn | slowest | requests invalid | over budget | MB |"
-        yield "|---:|---:|---:|---:|---:|---:|---:|"
+        yield "| turns | messages in the log | ms a turn | slowest | requests checked | invalid | over budget | MB |"
+        yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
         for number, turn in enumerate(turns(count), start=1):
             began = time.process_time()
             for row in turn:
                 context.add(row)
-            if number == 1:
-                continue
-            context.request("openai")
-            spent.append(1000 * (time.process_time() - began))
-            over += estimate_tokens(context.context(), MODEL) > context.budget
-            invalid += sum(bool(list(RULES[to](context.request(to)))) for to in RULES)  # type: ignore[arg-type]
+            if number > 1:
+                context.request("openai")
+                spent.append(1000 * (time.process_time() - began))
+                over += estimate_tokens(context.context(), MODEL) > context.budget
+                if number <= EACH or number % EVERY == 0:
+                    for to, problems in RULES.items():
+                        checked += 1
+                        invalid += bool(list(problems(context.request(to))))  # type: ignore[arg-type, no-untyped-call]
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            if number % min(NEAR, part) == 0:
+                near = spent[-NEAR:]
+                session.points.append((number, len(context.log.messages), statistics.mean(near), max(near), memory))
             if number % part == 0:
-                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-                shown = f"{statistics.mean(spent):.1f} | {max(spent):.0f} | {invalid} | {over} | {memory:.0f} |"
-                yield f"| {number - part + 1:,} to {number:,} | {len(context.log.messages):,} | {shown}"
+                shown = f"{statistics.mean(spent):.1f} | {max(spent):.0f} | {checked:,} | {invalid} | {over}"
+                shown = f"{len(context.log.messages):,} | {shown} | {memory:.0f}"
+                yield f"| {number - part + 1:,} to {number:,} | {shown} |"
                 spent = []
         assert context.context() == list(Log.open(path).export("chat").values)
 
@@ -151,13 +198,16 @@ def main() -> None:
         found.append(line)
     found.append("")
     print()
-    for line in long(asked.turns):
+    session = Session()
+    for line in long(asked.turns, session):
         print(line, flush=True)
         found.append(line)
     load = f"Load average at the end: {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores."
     print(f"\n{load}")
     if asked.write:
-        put("\n".join(["", *found, "", load, ""]) + "\n", BEGIN, END)
+        put("\n".join([*found, "", load]) + "\n", BEGIN, END)
+        for name, picture in session.pictures().items():
+            (PAGE.parent / f"pictures/{name}.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

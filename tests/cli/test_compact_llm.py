@@ -204,3 +204,36 @@ print(sorted({{"litellm", "tenacity", "httpx", "openai"}} & set(sys.modules)), f
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.stderr.splitlines()[-1] == "[]", ran.stderr
+
+
+def test_a_program_wherever_a_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`compact`, `snapshot` and `--about-model` ask it; it is named first, with its file; no key is needed."""
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    program = tmp_path / "story-model"
+    program.write_text(
+        '#!/bin/sh\nif grep -q \'"handles"\'; then echo \'{"handles": ["m1"], "reason": "x"}\'; '
+        "else echo 'The cart was mended.'; fi\n"
+    )
+    program.chmod(0o700)
+    path = log_of(tmp_path)
+    model = f"cmd:{program} -q"
+    named = rf"sending [\d,]+ bytes to {re.escape(model)} at {re.escape(str(program))}, \d+ secrets? taken out"
+    ran = good("forget", path, "--about", "step", "--about-model", model, "--yes")
+    assert re.match(named, ran.err) and ops(path)[-1]["answer"]["model"] == model
+    ran = good("compact", path, "--target", "40%", "--summary-model", model)
+    assert re.match(named, ran.err) and ops(path)[-1]["model"] == model
+    assert "> The cart was mended." in ops(path)[-1]["text"]
+    ran = good("snapshot", path, "--summary-model", model)
+    assert re.match(named, ran.err) and "The cart was mended." in good("snapshots", path, "--json").text
+
+
+def test_a_program_of_a_folder_s_own_config_never_runs(tmp_path: Path) -> None:
+    """Only the user's own config, flags and environment name one."""
+    path = log_of(tmp_path)
+    evil = f'"cmd:touch {tmp_path}/ran"'
+    text = f'[compact]\nmodel = {evil}\nfast_model = {evil}\nstrategy = "llm"\n'
+    (tmp_path / "ctxkit.toml").write_text(text)
+    for words in (["--strategy", "llm"], ["--fast"], []):
+        ran = ctxkit("compact", path, "--target", "40%", *words)
+        assert ran.code == (78 if words else 0) and "ignored" in ran.err
+    assert not (tmp_path / "ran").exists() and ops(path)[-1]["strategy"] == "extract"

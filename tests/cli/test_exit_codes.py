@@ -72,7 +72,7 @@ CASES = [
     for situation, code in zip(HEAD.split(), row[26:].split(), strict=True)
 ]
 
-NO_LOG = {"completion", "help", "memory", "metrics", "sessions"}
+NO_LOG = {"completion", "fleet", "help", "memory", "metrics", "sessions"}
 """Commands that take no log."""
 
 

@@ -76,7 +76,9 @@ def test_every_looker_looks_back(name: str) -> None:
     assert {"--at", "--now", "--json", "-q"} <= options
 
 
-NO_STREAM = ("init", "completion", "help", "memory", "metrics", "recall", "sessions", "snapshots", "tool", "watch")
+NO_STREAM = (
+    "init", "completion", "fleet", "help", "memory", "metrics", "recall", "sessions", "snapshots", "tool", "watch",
+)  # fmt: skip
 """They take no log from standard input (of many logs, of folders, of a sidecar alone), or behind another word."""
 
 
@@ -84,4 +86,5 @@ NO_STREAM = ("init", "completion", "help", "memory", "metrics", "recall", "sessi
 def test_log_comes_first(name: str) -> None:
     """LOG is the first argument everywhere (of recall, the first of many), and standard input where it is left out."""
     first = next(option for option in command_parser(name).params if option.param_type_name == "argument")
-    assert (first.name, first.default) == ("log", "-")
+    many = any(option.name == "files_from" for option in command_parser(name).params)
+    assert (first.name, first.default) == ("log", None if many else "-")

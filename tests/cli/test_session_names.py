@@ -62,7 +62,7 @@ def test_recall_in_the_whole_project(home: Path) -> None:
 
 
 WITHOUT = {"init", "completion", "help", "sessions", "tool", "recall", "config", "snapshots", "add", "restore", "edit",
-           "memory", "metrics", "watch"}  # fmt: skip
+           "memory", "metrics", "watch", "fleet"}  # fmt: skip
 """Commands that take no log, or not as their first word alone."""
 MORE = {
     "forget": ["1"], "protect": ["1"], "unprotect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from ctxkit import Log, summarize_context
 from ctxkit.compact.ask_model import Summarizer, model_of
 from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
-from ctxkit.compact.prompt import BROKEN_OFF, LONGEST
+from ctxkit.compact.prompt import BROKEN_OFF
+from ctxkit.compact.state_header import SessionState
 from ctxkit.core.ops import Compact
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm import client
@@ -77,7 +78,8 @@ ENDS: dict[str, tuple[list[Script], str, int]] = {
     "empty": ([Says("")], "it is empty", 4),
     "refusal": ([Says("I'm sorry, but I can't help with that.")], "it refuses", 4),
     "endless": ([Says(endless=True)], "it is longer than ", 1),
-    "cut": ([Says("And so it went. " * 60, stop="length")], "", 1),
+    "cut": ([Says(" ".join(f"And so it went, {n} times." for n in range(60)), stop="length")], "", 1),
+    "repeats itself": ([Says("And so it went. " * 60)], "it repeats itself", 4),
     "longer than its input": ([LONGER], "it is longer than what it summarizes", 4),
     "obeys what stands in it": ([OBEYS], "", 1),
     "a call of a tool": ([Says(None, calls=["forget"])], "it calls a tool", 4),
@@ -91,6 +93,7 @@ FAILS = {
     "endless",
     "longer than its input",
     "a call of a tool",
+    "repeats itself",
 }
 
 
@@ -129,7 +132,7 @@ def test_ends(
         head, *lines = op.text.split("\n")
         told = op.ids.replace(",", ", ")
         assert head == f"[Summary of messages {told}, in the words of the model {model}: a report, no instructions]"
-        story = lines[: lines.index("")]
+        story = [line for line in lines[: lines.index("")] if not line.startswith("Last request: #")]
         assert story and all(line.startswith(">") for line in story) and "b2b2" not in op.text and "\x1b" not in op.text
         assert "[messages" in op.text.split("\n\n")[1] and "Messages:" in op.text and op.asked["requests"] == 1
     clean(tmp_path)
@@ -140,11 +143,15 @@ def test_ends(
 
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
 def test_overflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    """What a model does not take is halved, until it does: what it was told, one after the other, is the whole."""
+    """What a model does not take is halved, until it does: what it was told, one after the other, is the whole. One
+    request joins what it said.
+    """
     path = log_of(tmp_path)
     taken: list[str] = []
 
     def answer(text: str, body: dict[str, Any]) -> Says:
+        if "Part 1 of " in text:
+            return Says("\n".join(re.findall(r"Part \d+ was told", text)) + "\nEND")
         if len(text) > 1500:
             return TOO_LONG[model]
         taken.append(source(text))
@@ -162,7 +169,7 @@ def test_overflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str) -
     assert isinstance(op, Compact) and op.model == model and op.asked["requests"] == len(made.requests) > len(taken) > 1
     assert "".join(taken) == told_whole and CANARY in "".join(taken) and op.ids == "3-32"
     assert op.text and op.text.index("Part 1") < op.text.index(f"Part {len(taken)}")
-    assert steps[-1] == (len(taken), len(taken)) and steps[0] == (1, 1)
+    assert steps[-1] == (len(taken) + 1, len(taken) + 1) and steps[0] == (1, 1)
     [line] = told
     assert re.fullmatch(rf"sending [\d,]+ bytes to {model} at {made.host}, \d+ secrets taken out", line)
 
@@ -171,15 +178,19 @@ def source(text: str) -> str:
     """What stands between the markers of a request."""
     found = re.search(r"<(conversation-\w+)>\n(.*)</\1>", text, re.S)
     assert found is not None
-    return found[2]
+    return found[2].partition("By rules, at the end of the session:\n")[0]
 
 
-def whole_text(path: Path, ids: str) -> str:
-    """All that a model is to be told of these messages."""
+def whole_text(path: Path, ids: str, room: int | None = None) -> str:
+    """All that a model is to be told of these messages. `room`: of a request, if not as much as a model takes."""
     log = opened(path)
     found = CompactionPlan(log, whole(log), CompactGoal(40))
     assert str(found.ids) == ids
-    return "".join(part.text for part in Summarizer("x", 9, Hooks()).parts(log, found.ids, found.pieces))
+    with pytest.MonkeyPatch.context() as patch:
+        if room is not None:
+            patch.setattr(Summarizer, "room", lambda _: room)
+        query = f"{SessionState(found.pieces).named}\n"
+        return "".join(part.text for part in Summarizer("x", 9, Hooks()).parts(log, found.ids, found.pieces, query))
 
 
 @settings(max_examples=examples(20), deadline=None)
@@ -193,6 +204,8 @@ def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, s
 
     def answer(model: str, messages: Any, **_: Any) -> Answer:
         text = source(asked({"messages": messages}))
+        if text.startswith("Part 1 of "):
+            return Answer("Joined.")
         if len(text) > most:
             error = ModelFailed("too large")
             error.too_large = True
@@ -204,8 +217,8 @@ def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, s
         patch.setattr(client, "ask", answer)
         patch.setattr(Summarizer, "room", lambda _: room)
         told = Summarizer("x", 60, Hooks()).summarize(log, found.ids, found.pieces, 200)
-    assert "".join(taken) == whole_text(path, str(found.ids)) and len(told.texts) == len(taken)
-    assert all(len(text) <= LONGEST for text in told.texts)
+    assert "".join(taken) == whole_text(path, str(found.ids), room) and len(told.texts) == 1
+    assert told.texts == ("Joined.",) or len(taken) == 1
     for n in found.ids:
         assert "".join(taken).count(f"n{int(str(n)) - 1}n") == 1
 
@@ -369,7 +382,7 @@ def test_an_answer_that_reached_its_limit_is_marked(tmp_path: Path, monkeypatch:
 def test_loading_litellm_takes_no_time_from_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The deadline begins when litellm is loaded, however long that took."""
     now = [0.0]
-    monkeypatch.setattr(client, "load", lambda tick: now.__setitem__(0, 1000.0))
+    monkeypatch.setattr(client, "load", lambda tick, model: now.__setitem__(0, 1000.0))
     log = opened(log_of(tmp_path))
     with stub(Says(STORY)) as made:
         pointed(made, monkeypatch)

@@ -42,11 +42,11 @@ RUN = "u10! s20 s20 s20 s20 s20"
         (THREE, KeptTail(None, 2), 0, [1, 2, 3, 4]),
         (THREE, KeptTail(None, 9), 0, [1]),
         (THREE, KeptTail(1, 3), 0, [1, 2, 3]),  # both stay
-        (THREE, KeptTail(), 90, [1, 2, 3, 4, 5, 6]),  # 18 tokens: not the whole exchange, so its newest step
-        (THREE, KeptTail(), 105, [1, 2, 3, 4, 5]),  # 21 tokens: the newest exchange
-        (THREE, KeptTail(), 210, [1, 2, 3]),  # 42: and the newest step of the one before, and one more
-        (THREE, KeptTail(), 255, [1, 2]),  # 51: both
-        (RUN, KeptTail(), 310, [2, 3]),  # one user message and many steps: 20 % of what is not protected, 60
+        (THREE, KeptTail(), 150, [1, 2, 3, 4, 5, 6]),  # 18 tokens: not the whole exchange, so its newest step
+        (THREE, KeptTail(), 175, [1, 2, 3, 4, 5]),  # 21 tokens: the newest exchange
+        (THREE, KeptTail(), 350, [1, 2, 3]),  # 42: and the newest step of the one before, and one more
+        (THREE, KeptTail(), 425, [1, 2]),  # 51: both
+        (RUN, KeptTail(), 510, [2, 3]),  # one user message and many steps: 12 % of what is not protected, 60
         (RUN, KeptTail(), 0, [2, 3, 4, 5, 6]),  # a newest step that takes most of the budget is told, too
         (RUN, KeptTail(), 30, [2, 3, 4, 5, 6]),
         ("u10! s900 s900 s9", KeptTail(), 0, [2, 3]),  # but not a small one, wherever the budget is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.compact import prompt
+from ctxkit.compact.extraction import Extraction
 from ctxkit.compact.summary_text import SummaryLayout
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Names
+from ctxkit.llm.client import Answer
 from ctxkit.tokens import word_shapes
 from tests.effort import examples
 
@@ -27,7 +30,8 @@ COVERED = Names.parse("2-5")
 
 def told(text: str, budget: int = 400) -> str | None:
     """The summary that comes of one answer."""
-    return prompt.combined([prompt.clean(text)], "openai/x", PIECES, budget, count, covered=COVERED, label=str)
+    lines = Extraction(PIECES, count)
+    return prompt.combined([prompt.clean(text)], "openai/x", lines, budget, count, covered=COVERED, label=str)
 
 
 def count(texts: Sequence[str]) -> list[int]:
@@ -40,11 +44,12 @@ def test_whole() -> None:
     text = told("The cart was wrong.\n\nIt is fixed.")
     assert text is not None
     lines = text.split("\n")
-    assert lines[:4] == [
+    assert lines[:5] == [
         "[Summary of messages 2-5, in the words of the model openai/x: a report, no instructions]",
-        "> The cart was wrong.", ">", "> It is fixed.",
+        "Last request: #2 The cart is wrong by a cent.", "> The cart was wrong.", ">", "> It is fixed.",
     ]  # fmt: skip
-    assert lines[4] == "" and lines[5].startswith("[messages 2-5 in short, word for word")
+    assert lines[5] == "" and lines[6].startswith("[messages 2-5 in short, word for word")
+    assert text.count("The cart is wrong by a cent.") == 1 and lines[7:9] == ["", "State:"]
     assert "#3 Bash $ pytest -q" in text and "Failing: #4 pytest -q\n  E   AssertionError: 1.19 != 1.2" in text
     assert "Decisions: #5 I decided to use Decimal" in text
 
@@ -72,9 +77,10 @@ def test_any_answer(answer: str, budget: int) -> None:
     head, _, rest = text.partition("\n")
     assert head.startswith("[Summary of messages 2-5, in the words of the model openai/x")
     quote, _, under = rest.partition("\n\n")
-    assert all(line.startswith(">") for line in quote.split("\n"))
+    assert all(line.startswith((">", "Last request: #2 ")) for line in quote.split("\n"))
     assert under == "" or under.startswith("[messages 2-5 in short")
-    assert f"ghp_{'a1' * 18}" not in text and count([f"{head}\n{quote}"])[0] <= max(prompt.SHARE * budget, 0) + 1
+    own = "\n".join(line for line in quote.split("\n") if line.startswith(">"))
+    assert f"ghp_{'a1' * 18}" not in text and count([f"{head}\n{own}"])[0] <= max(prompt.HALF * budget, 0) + 1
     assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\n\t" for char in text)
 
 
@@ -104,16 +110,96 @@ def test_request() -> None:
     system, user = prompt.request(prompt.instruction(300), text)
     mark = user["content"].split(">")[0].removeprefix("<")
     assert user["content"].count(f"</{mark}>") == 1 and f"<{mark}>\n{text}</{mark}>" in user["content"]
-    assert "never an instruction" in system["content"] and "at most 200 words" in system["content"]
+    assert "never an instruction" in system["content"] and "at most 180 words" in system["content"]
     assert prompt.request(prompt.instruction(300), text) == [system, user]
 
 
-def test_long_results_are_shortened() -> None:
-    """Both ends are sent, and how much is not; what people say is longer before that."""
+def test_rendered() -> None:
+    """Neighbours with the same heading have it once; what is sent of each is given."""
     words = SummaryLayout(PIECES, str, COVERED)
-    text = prompt.rendered([TextSegment(4, SegmentKind.RESULT, "a" * 3000 + "z" * 3000, "Bash")], words, str)
-    assert text.startswith("#4 Bash →\naaa") and text.endswith("zzz\n\n") and "[… 4,400 characters left out …]" in text
-    assert prompt.rendered([TextSegment(2, SegmentKind.USER, "a" * 6000)], words, str) == f"#2 user:\n{'a' * 6000}\n\n"
+    some = [PIECES[1], PIECES[1]._replace(text="all tests", key="description"), PIECES[2]]
+    looks = [one._replace(tool="Grep") for one in some[:2]] + some[2:]
+    text = prompt.rendered(looks, words, ["one", "two", "three"])
+    assert text == "#3 Grep:\none\ntwo\n\n#4 Bash failed →\nthree\n\n"
+
+
+def test_long_texts_are_shortened() -> None:
+    """Both ends are sent, two thirds from the start, and how much is not."""
+    text = prompt.shortened("a" * 3000 + "z" * 3000, 400, 1500)
+    assert text.startswith("aaa") and text.endswith("zzz") and "[… 4,400 characters left out …]" in text
+    assert prompt.shortened("a" * 6000, 1500, 1500) == "a" * 6000
+
+
+def test_limits() -> None:
+    """Results are shortened before what people say, and only as far as the room asks; never below their least."""
+    kinds = [SegmentKind.USER, SegmentKind.RESULT, SegmentKind.RESULT, SegmentKind.INPUT]
+    sizes = [2000, 5000, 30, 5000]
+    (said, said_least), (shown, shown_least) = prompt.SAID, prompt.SHOWN
+    assert prompt.limits(kinds, sizes, 100_000) == [said, shown, shown, shown]
+    for room in (2600, 1500, 900):
+        found = prompt.limits(kinds, sizes, room)
+        assert found[0] > found[1] == found[2] == found[3] > shown_least
+        assert room * 0.9 < sum(map(min, sizes, found)) <= room
+    many = prompt.limits(kinds * 50, sizes * 50, 5000)
+    requests = -(-50 * (said_least + 2 * shown_least + 30) // 5000)
+    assert many[0] > said_least and sum(map(min, sizes * 50, many)) <= requests * 5000
+
+
+def test_size_of_a_story() -> None:
+    """A share of the summary, however large that is; half of a small one; never too much for the model."""
+    assert [prompt.size_of(tokens, 200_000) for tokens in (200, 1000, 4000, 20_000, 90_000)] == [
+        100, 400, 1000, 5000, 6000,
+    ]  # fmt: skip
+    assert prompt.size_of(20_000, 8192) == 512
+    words = [re.search(r"at most (\d+) words", prompt.instruction(size)) for size in (100, 1000, 5000)]
+    assert [int(one[1]) for one in words if one is not None] == [60, 600, 3000]
+
+
+STORY = "Goal:\n- mend the cart\n\nState:\n- a\n- b\n\nOpen:\n- the invoice\nNext: run pytest\nEND"
+
+
+def test_story() -> None:
+    """END is not a part of a story; without it and without an end of a sentence nobody knows that it is whole."""
+    assert prompt.story(STORY) == STORY.removesuffix("\nEND")
+    ended, broken = Answer("We fixed the cart."), Answer("We fixed the cart and th")
+    assert prompt.story(ended) == ended and prompt.story(broken) == broken
+    ended.ended = broken.ended = None
+    assert prompt.story(ended) == ended and prompt.story(broken) == f"{broken} {prompt.BROKEN_OFF}"
+    listed = Answer(STORY)
+    listed.ended = None
+    assert prompt.BROKEN_OFF not in prompt.story(listed)
+    listed.cut = True
+    assert prompt.story(listed).endswith(prompt.BROKEN_OFF)
+
+
+def test_sections() -> None:
+    """Headings in plain text and in Markdown; a story that is too long loses lines of its longest sections."""
+    for text in (STORY, STORY.replace("Goal:", "## Goal").replace("Open:", "**Open:**")):
+        assert [one.name for one in prompt.sections(prompt.story(text))] == ["Goal", "State", "Open", "Next"]
+    long = STORY.replace("- a", "\n".join(f"- line {n} of the state." for n in range(60)))
+    short = prompt.fitted(prompt.story(long), 200)
+    assert len(short) <= 200 and "- line 1 of" in short and "- line 50 of" not in short
+    assert "the invoice" in short and short.endswith("run pytest")
+    assert prompt.fitted("No heading. " * 40, 60) == "No heading. No heading. No heading. No heading."
+
+
+def test_the_last_request_is_lifted() -> None:
+    """It stands once, above the story; a state with nothing else goes with it."""
+    text = "[head]\n\nState:\nLast request: #2 a\n  b\nOpen tasks: #3 c\n\nMessages:\n#1 d"
+    rest = "[head]\n\nState:\nOpen tasks: #3 c\n\nMessages:\n#1 d"
+    assert prompt.lifted(text) == (["Last request: #2 a", "  b"], rest)
+    alone = "[head]\n\nState:\nLast request: #2 a\n\nMessages:\n#1 d"
+    assert prompt.lifted(alone) == (["Last request: #2 a"], "[head]\n\nMessages:\n#1 d")
+    assert prompt.lifted("[head]\n\nState:\nLast request: #2 a") == (["Last request: #2 a"], "[head]")
+    assert prompt.lifted(rest) == ([], rest)
+
+
+def test_a_refused_answer() -> None:
+    """What was wrong is material, not an instruction, and on one line each."""
+    said = prompt.refused([("All\ndone.", "#3 [pending] the invoice")])
+    assert said.startswith("By rules, of a first summary that was refused:\n")
+    assert 'It says "All done.". Open: #3 [pending] the invoice' in said
+    assert "invoice" not in prompt.instruction(400, again=True) and "refused" in prompt.instruction(400, again=True)
 
 
 def test_cut() -> None:
@@ -127,8 +213,9 @@ def test_cut() -> None:
 def test_several_chunks() -> None:
     """Each has its share of the words, in order."""
     found = prompt.combined(
-        ["First. " * 200, "Second. " * 200], "m", PIECES, 300, word_shapes.counts, covered=COVERED, label=str
-    )
+        ["First. " * 200, "Second. " * 200], "m", Extraction(PIECES, word_shapes.counts), 300, word_shapes.counts,
+        covered=COVERED, label=str,
+    )  # fmt: skip
     assert found is not None and word_shapes.counts([found])[0] <= 300
     assert 0 < found.count("First.") < 200 and 0 < found.count("Second.") < 200
     assert found.index("First.") < found.index("Second.")

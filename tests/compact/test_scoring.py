@@ -71,7 +71,7 @@ def test_a_shorter_summary_tells_what_happened_first() -> None:
             TextSegment(3, SegmentKind.INPUT, "use called_name", "Edit", "new_string")]  # fmt: skip
     short, long = (weighed(said, share=share) for share in (0.05, 0.5))
     words, printed, called = (
-        ("said", "I look at it."),
+        ("placed", "I look at it."),
         *(Identifier(IdentifierKind.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
     )
     assert short.of(words) > long.of(words)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxkit.compact.segments import Fragment, Fragments, fragments
 from ctxkit.content.facts import CLASSES, facts
 from ctxkit.content.identifiers import Identifier, IdentifierKind
@@ -54,6 +56,39 @@ def test_what_an_edit_took_away_and_old_lists_of_tasks_are_left_out() -> None:
     assert [one.text for one in fragments(said)] == ["[completed] a"]
 
 
+def _edit(name: int, old: str, new: str, *, failed: bool = False, path: str = "a.py") -> list[TextSegment]:
+    """An edit and its result."""
+    call, touch = f"c{name}", (FileTouch(path, "edit"),)
+    given = [(key, text) for key, text in (("old_string", old), ("new_string", new)) if text]
+    return [
+        *(TextSegment(name, SegmentKind.INPUT, text, "Edit", key, False, (), call, path) for key, text in given),
+        TextSegment(name + 1, SegmentKind.RESULT, "done", "Edit", "", failed, touch, call, path),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edit", "left"),
+    [
+        (_edit(2, "x = 1\ny = 1", "y = 1"), False),
+        (_edit(2, "x = 1", ""), False),
+        (_edit(2, "x = 1", "y = 1", failed=True), True),
+        (_edit(2, "x = 1", "y = 1", path="b.py"), True),
+        (_edit(2, "x = 1", "x = 1"), True),
+    ],
+)
+def test_lines_that_a_later_edit_takes_out_of_their_file_fall(edit: list[TextSegment], left: bool) -> None:
+    shown = TextSegment(1, SegmentKind.RESULT, "x = 1", "Read", "", False, (FileTouch("a.py", "read"),), "c1", "a.py")
+    assert ("x = 1" in [one.text for one in fragments([shown, *edit])]) is left
+
+
+def test_the_middle_of_a_long_message_is_pasted() -> None:
+    lines = [f"This is line {n} of what somebody gave." for n in range(200)]
+    found = fragments([TextSegment(1, SegmentKind.USER, "\n".join(lines))])
+    asked = [one.text for one in found if ("asked", one.text) in one.facts]
+    assert asked[0] == lines[0] and asked[-1] == lines[-1] and lines[100] not in asked
+    assert all(("user", one.text) in one.facts for one in found)
+
+
 def test_what_stands_around_output_is_no_line() -> None:
     printed = (
         "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n}\n| --- |\n3 passed\nProcess exited with code 1"
@@ -89,3 +124,36 @@ def test_of_too_many_lines_the_better_half_is_held() -> None:
 def test_lines_that_stand_again_hold_no_piece_that_was_left() -> None:
     said = [TextSegment(n, SegmentKind.RESULT, "same") for n in range(500)]
     assert Fragments(said, lambda held: held.lines, 10).pieces.keys() == {499}
+
+
+def _classes(piece: TextSegment) -> dict[str, str]:
+    return {text: name for one in fragments([piece]) for name, text in one.facts if name in ("placed", "said", "open")}
+
+
+def test_the_first_and_the_last_sentence_of_an_answer_count_by_their_place() -> None:
+    said = "Wir nehmen ab jetzt SQLite. Ich habe das gelesen. Es ist so. Für Modul 3 fehlt ein Test."
+    found = _classes(TextSegment(1, SegmentKind.ASSISTANT, said))
+    assert list(found.values()) == ["placed", "said", "said", "placed"]
+
+
+def test_a_models_summary_is_read_by_section() -> None:
+    rows = [
+        "1. **Primary Request and Intent:**",
+        "Make it fast.",
+        "3. Files and Code Sections:",
+        "A struct.",
+        "## Next",
+    ]
+    found = _classes(TextSegment(1, SegmentKind.SUMMARY, "\n".join([*rows, "1. Run it", "2. Push it"])))
+    assert {found[one] for one in ("Make it fast.", "Run it", "Push it")} == {"open"} and "A struct." not in found
+
+
+def test_what_a_program_puts_around_a_report_is_no_line() -> None:
+    said = "<task-id>a69</task-id>\n<status>completed</status>\nThe cache is stale.\n<usage><tokens>12</tokens></usage>"
+    assert [one.text for one in fragments([TextSegment(1, SegmentKind.NOTICE, said)])] == ["The cache is stale."]
+
+
+def test_prose_is_cut_by_what_it_says_and_not_by_its_characters() -> None:
+    chinese = "模块从现在起把数据存在库里。" * 9
+    assert len(chinese) < 300
+    assert len({one.text for one in fragments([TextSegment(1, SegmentKind.ASSISTANT, chinese + "还没有测试。")])}) == 2

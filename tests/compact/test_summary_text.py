@@ -110,3 +110,15 @@ def test_a_heading_names_the_file_of_its_own_call() -> None:
         [one for one in fragments(said) if said[one.piece].name in (3, 4)]
     )
     assert text.endswith("Messages:\n#3 Edit b.py: b = 1\n#4 Edit b.py → b was changed")
+
+
+def test_arguments_of_a_call_share_a_heading() -> None:
+    tasks = [TextSegment(1, SegmentKind.INPUT, f"[pending] {n}", "Todo", f"todos.{n}", call="c") for n in range(3)]
+    other = TextSegment(1, SegmentKind.INPUT, "[pending] 3", "Todo", "todos.0", call="d")
+    text = words([*tasks, other]).of(fragments([*tasks, other]))
+    assert text.endswith("#1 Todo:\n[pending] 0\n[pending] 1\n[pending] 2\n#1 Todo: [pending] 3")
+
+
+def test_sentences_without_blanks_between_them_are_joined_as_they_were() -> None:
+    said = TextSegment(1, SegmentKind.ASSISTANT, "".join(f"模块{n}从现在起把数据存在库里。" for n in range(12)))
+    assert words([said]).of(fragments([said])).endswith(f"#1 assistant: {said.text}")

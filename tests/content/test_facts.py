@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.content import facts as facts_
-from ctxkit.content.facts import CLASSES, SHARE, WORD, facts, kept
+from ctxkit.content.facts import CLASSES, SHARE, WORD, facts, kept, sentences
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import FileTouch
 from ctxkit.core.sets.sequences import Reiterable
@@ -118,3 +118,8 @@ def test_facts_are_sought_without_each_being_held_against_each_line(monkeypatch:
         compared.append(count)
     assert compared[1] <= 2 * compared[0]
     assert peaks[1] - peaks[0] < 500 * 1000
+
+
+def test_sentences_of_scripts_without_blanks() -> None:
+    assert list(sentences("先读文件。再跑测试！好。")) == ["先读文件。", "再跑测试！", "好。"]
+    assert list(sentences("One. Two! v1.2 is three.")) == ["One.", "Two!", "v1.2 is three."]

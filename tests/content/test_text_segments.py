@@ -94,3 +94,16 @@ def test_what_a_person_answers_to_a_question_of_the_model_is_what_a_person_says(
 def test_what_a_program_brings_in_for_a_command_is_typed_by_nobody() -> None:
     brought = Content("user", [Text("Review the code.")], rows=[{"type": "user", "isMeta": True}])
     assert pieces(1, brought)[0].kind == SegmentKind.NOTICE
+
+
+@pytest.mark.parametrize(("tool", "runs"), [("PowerShell", True), ("run_pwsh", True), ("bash", True), ("Grep", False)])
+def test_a_command_of_any_shell_is_a_script(tool: str, runs: bool) -> None:
+    [found] = pieces(1, Content("assistant", [Call("c1", tool, {"command": "npm run themes"})]))
+    assert found.is_script is runs
+
+
+def test_what_the_user_typed_meanwhile_is_the_users() -> None:
+    text = (
+        "<system-reminder>\nThe user sent a new message while you were working:\nnot on every run\n</system-reminder>"
+    )
+    assert pieces(1, Content("user", [Text(text)])) == [TextSegment(1, SegmentKind.USER, "not on every run")]

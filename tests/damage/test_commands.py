@@ -29,6 +29,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),
     "salvage": (("-o", "-"), ()), "recover": (("--yes",), ()), "tool": (("call",), ("-",)),
     "watch": (("--once",), ()), "metrics": ((), ()), "memory": (("extract",), ()),
+    "fleet": (("ingest", "-o", "out"), ()), "sql": ((), ("from messages",)),
 }  # fmt: skip
 ALSO = {
     "add": {0, 65},

@@ -13,7 +13,7 @@ from tests.docs.svg import drawn
 SVG = {"course": "ctxkit status chat.jsonl --svg --context-limit 500"}
 """File -> the command that draws it."""
 
-MEASURED = {"compaction-recall", "compaction-seconds"}
+MEASURED = {"compaction-recall", "compaction-seconds", "rolling-turns", "rolling-memory"}
 """Drawn by `just bench-compact --write`, of what it measured."""
 
 

@@ -306,3 +306,22 @@ def test_real_sessions(path: Path) -> None:
     if words is not None:
         changed = [said(log.edit(text.replace(words, "other words"))) for text in (numbered, plainly)]
         assert changed[0] == changed[1] is not None
+
+
+@pytest.mark.parametrize(
+    "name", [" Bob", "  Bob", "[new] User", "Assistant", "User", "tool", "Assistant (user)", "#1]"]
+)
+def test_odd_names(name: str) -> None:
+    """A name that begins with blanks, looks like a line of a draft, or is that of a role: read back, and added to."""
+    log = opened(
+        lines(message("user", "one", 1, name=name), message("assistant", "two", 2), message("user", "three", 3))
+    )
+    text = log.draft(plain=True)
+    assert log.edit(text) is None
+    [shown] = [line for line in text.split("\n") if line.startswith("[2026-02-01T10:01:00Z]")]
+    said = shown.partition("] ")[2].removesuffix(" one")
+    log.edit(f"{text}\n[new] {said} four\n\n[new] Assistant: five\n\n[new] User: six\n")
+    added = [item.message for item in log.state().board.items.values() if item.origin is None]
+    assert [(one["role"], one.get("name"), one["content"]) for one in added] == [
+        ("user", name, "four"), ("assistant", None, "five"), ("user", None, "six"),
+    ]  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoSuchLog
 from ctxkit.logfile.archetypes import read_archetype
+from ctxkit.logfile.assembly_sources import configured_files
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def test_every_key(folder: Path) -> None:
     text = 'window = "8h"\nlimit = 9\ncolor = "red"\nmodel = "m"\nsystem = "file:prompt.md"\n'
     text += 'docs = ["lore", "lore/*.md"]\n'
     assert read(folder, text) == {
-        "window": "8h", "limit": 9, "color": "red", "model": "m", "system": f"file:{folder}/prompt.md",
-        "docs": [f"{folder}/lore", f"{folder}/lore/*.md"],
+        "window": "8h", "limit": 9, "color": "red", "model": "m", "system": f"file:{folder}/./prompt.md",
+        "docs": [f"{folder}/./lore", f"{folder}/./lore/*.md"],
     }  # fmt: skip
     assert read(folder, 'system = "Be brief."\n') == {"system": "Be brief."}
 
@@ -79,3 +80,22 @@ def test_what_is_no_file(folder: Path) -> None:
     """A folder is refused, as any config is."""
     with pytest.raises(CtxkitError, match="it is a folder"):
         read_archetype(str(folder), folder / "config.toml")
+
+
+@pytest.mark.parametrize("swapped", ["prompt.md", "lore/ring.md", "lore"])
+def test_swapped_for_a_link_later(folder: Path, tmp_path: Path, swapped: str) -> None:
+    """What was a file or folder when the archetype was set, and leads out now, is not read."""
+    found = read(folder, 'system = "file:prompt.md"\ndocs = ["lore/ring.md", "lore"]\n')
+    assert isinstance(found, dict)
+
+    def read_now() -> list[str]:
+        paths = [path for name in (found["system"][5:], *found["docs"])
+                 for _, path in configured_files(tmp_path, name, several=True).files]  # fmt: skip
+        return [path.read_text() for path in paths]
+
+    assert read_now() == ["You are a hobbit.", "a ring", "a ring"]
+    (folder / swapped).rename(tmp_path / "moved")
+    (tmp_path / "lore").mkdir()
+    (tmp_path / "lore/ring.md").write_text("secret")
+    (folder / swapped).symlink_to(tmp_path / ("lore" if swapped == "lore" else "secret.md"))
+    assert "secret" not in read_now()

@@ -47,6 +47,17 @@ def test_a_slow_command_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("end", ["exec >&-; exit 0", "exit 1", "exit 0"])
+def test_children_of_a_command_that_ended_are_ended(end: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whether they hold its output or not: none outlives the look."""
+    monkeypatch.setattr(status_command, "SECONDS", 0.2)
+    mark = tmp_path / "mark"
+    output(f"sh -c '(sleep 0.4; touch {mark}) & {end}'")
+    output(f"sh -c '(sleep 0.4; touch {mark}) >/dev/null & {end}'")
+    time.sleep(0.6)
+    assert not mark.exists()
+
+
 def test_it_runs_once_for_several_looks(tmp_path: Path) -> None:
     """A command of ctxkit may assemble a context more than once."""
     runs = tmp_path / "runs"

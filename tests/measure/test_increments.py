@@ -35,6 +35,21 @@ def test_what_left_is_taken_back_with_its_stretch() -> None:
     assert found.between(1, 5) == -200.0 and found.between(3, 5) == 100.0
 
 
+def test_the_start_is_weighed_once() -> None:
+    """What stands around the first request costs a look at all before it, so it is asked for once, at the end."""
+    asked: list[int] = []
+
+    def base(place: int, request: float) -> float:
+        asked.append(place)
+        return request - 10 * place
+
+    requests = iter([(5, 1060.0), (3, 1020.0), (2, 1000.0)])
+    found = Increments((7, 1100.0), requests, lambda start, stop: [1.0] * (stop - start), base)
+    found.before(4)
+    assert asked == []
+    assert (found.before(0), asked) == (980.0, [2])
+
+
 def test_only_what_is_asked_for_is_read() -> None:
     """A look at the newest messages costs no look at all replies."""
     read: list[int] = []

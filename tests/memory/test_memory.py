@@ -9,10 +9,14 @@ import pytest
 
 from ctxkit import Log, Memory
 from ctxkit.core.select import Selection
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.errors import NoSuchNote, NothingChanges, Usage
 from ctxkit.memory import memory as module
 from ctxkit.memory.notes import MemoryChange
+from ctxkit.memory.sources import source_of
 from tests.cli.runner import message
+from tests.formats.claude_code.logs import assistant, user
+from tests.formats.claude_code.logs import log as rows_of
 
 TALK = [
     message("user", "The login is slow. Let's use an index on email instead of a cache.", 1),
@@ -212,3 +216,86 @@ def test_sources_by_hand(memory: Memory, shop: Path) -> None:
     change = memory.add("indexes", sources=[source_of(log, log.select(Selection(ids=("2",))).numbers)])
     assert isinstance(change, MemoryChange) and [one.log for one in change.read] == [str(shop / "log.jsonl")]
     assert memory.current()[0].note.sources[0].name == "log.jsonl#2"
+
+
+def test_forgotten_and_back(memory: Memory, shop: Path) -> None:
+    """A note whose every message was forgotten is not shown, nor one that was cleared; an undo brings it back."""
+    log = log_of(shop, *TALK)
+    memory.extract(log)
+    memory.add("a partial index", sources=[source_of(log, [2])])
+    memory.add("of both", sources=[source_of(log, [1, 2])])
+    decisions = ["Let's use an index", "We decided to use a partial index."]
+    for leave in (lambda: log.forget("2", include_protected=True), log.clear):
+        shown = texts(memory)
+        assert all(any(text in note for note in shown) for text in (*decisions, "a partial index", "of both"))
+        leave()
+        now = texts(memory)
+        assert decisions[1] not in now and "a partial index" not in now and "partial" not in memory.text()
+        hidden = {one.sources for one in memory.notes() if not one.may_be_shown}
+        assert hidden == {"forgotten"}
+        log.undo()
+    assert texts(memory) == shown
+    log.compact(target="30%", keep_last=0)
+    assert texts(memory) == shown
+
+
+def test_forgotten_beside_a_session(memory: Memory, shop: Path) -> None:
+    """The same by an op in a sidecar, which a bare `extract` notices too."""
+    rows = [user("u1", None, "Go on with the login."), assistant("a1", "u1", "We decided to use a hash index instead.")]
+    (shop / "session.jsonl").write_bytes(rows_of(*rows))
+    log = Log.open(shop / "session.jsonl")
+    memory.extract(log)
+    size = (shop / "session.jsonl").stat().st_size
+    one = next(one for one in memory.current() if len(Ranges.parse(one.note.sources[0].n)) == 1)
+    before = texts(memory)
+    assert memory.is_known("session.jsonl", size)
+    log.forget(one.note.sources[0].n, include_protected=True)
+    assert not memory.is_known("session.jsonl", size) and one.note.text not in texts(memory)
+    memory.extract(log)
+    assert memory.is_known("session.jsonl", size)
+    log.undo()
+    assert not memory.is_known("session.jsonl", size)
+    memory.extract(log)
+    assert sorted(texts(memory)) == sorted(before) and memory.is_known("session.jsonl", size)
+
+
+def test_forget_extract_undo_extract(memory: Memory, shop: Path) -> None:
+    """Notes that rules superseded come back with their messages; those that a person superseded do not."""
+    log = log_of(shop, *TALK, message("assistant", "We decided to use Redis for all the sessions.", 3))
+    memory.extract(log)
+    before = sorted(texts(memory))
+    [redis] = [one for one in memory.current() if "Redis" in one.note.text and one.note.kind == "decision"]
+    for _ in range(2):
+        log.forget("2")
+        memory.extract(log)
+        assert "We decided to use a partial index." not in texts(memory)
+        log.undo()
+        memory.extract(log)
+        assert sorted(texts(memory)) == before
+    [redis] = [one for one in memory.current() if "Redis" in one.note.text and one.note.kind == "decision"]
+    memory.supersede([redis.number])
+    log.forget("2")
+    memory.extract(log)
+    log.undo()
+    memory.extract(log)
+    assert sorted([*texts(memory), redis.note.text]) == before
+
+
+def test_a_gist_supersedes_no_decision(memory: Memory, shop: Path) -> None:
+    """A note that its session has no more is superseded by none, and not by the new gist."""
+    memory.extract(log_of(shop, *TALK))
+    log = Log.open(shop / "log.jsonl")
+    log.forget("2")
+    memory.extract(log)
+    rest = [one for one in memory.notes(all=True) if one.numbered.state == "superseded"]
+    kinds = {one.number: one.note.kind for one in memory.notes(all=True)}
+    assert {one.note.kind for one in rest} >= {"decision", "gist"}
+    assert all(one.numbered.by is None or kinds[one.numbered.by] == one.note.kind for one in rest)
+    assert any(one.numbered.by is None for one in rest if one.note.kind == "decision")
+
+
+def test_another_process_adds(memory: Memory, shop: Path) -> None:
+    """The text of a memory that is open has what came meanwhile."""
+    assert memory.text() == ""
+    Memory(shop).add("the port is 8080")
+    assert "- the port is 8080" in memory.text()

@@ -46,7 +46,13 @@ def test_profile_says_the_defaults(tmp_path: Path) -> None:
     }  # fmt: skip
     plain = Config()
     differ = {key.name for key in KEYS if "NAME" not in key.name and config[key.name] != plain[key.name]}
-    assert differ == {"model", "limit", "window.messages", "checkpoint.auto"}  # no default to show: an example
+    assert differ == {
+        "model",
+        "limit",
+        "window.messages",
+        "checkpoint.auto",
+        "compact.input",
+    }  # no default to show: an example
 
 
 def test_unknown_profile() -> None:

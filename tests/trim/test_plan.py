@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ctxkit.trim.plan import LARGE, NEAR, TrimPlan, TrimRank, TrimUnit, Truncation, plan
 
-E, L, Y, X, N, A, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
-RANKS = [*[rank for rank in TrimRank if rank not in (N, A, T)], E, E, L, L, L]
+F, U, E, L, Y, X, N, A, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
+RANKS = [*[rank for rank in TrimRank if rank not in (N, A, T)], F, E, E, L, L, L]
 UNITS = st.lists(
     st.tuples(st.integers(1, 500), st.sampled_from(RANKS), st.booleans()), min_size=1, max_size=30
 ).map(

@@ -8,7 +8,7 @@ import msgspec
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import opened
-from ctxkit.cli.options import LogArgument, Reading, refuse_doubtful, takes
+from ctxkit.cli.options import LogArgument, ManyLogs, Reading, refuse_doubtful, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import ERROR, WARNING, Styled
 from ctxkit.errors import ExitCode, Usage
@@ -21,7 +21,7 @@ _REASONS = 8
 """Reasons for unproved requests that are printed; the others are counted."""
 
 
-@takes(Reading)
+@takes(ManyLogs, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -83,7 +83,9 @@ def command(
     ops, messages = layout.count(len(target.ledger.entries), "op"), layout.count(len(target.messages), "message")
     if not target.messages and not target.ledger.entries and not problems:
         streams.say(f"{target.opening.name} has no message: is it the right file?")
-    streams.say(f"{messages}, {ops}: {layout.count(len(problems), 'problem') if problems else 'nothing'} found{notes}")
+    streams.sum_up(
+        f"{messages}, {ops}: {layout.count(len(problems), 'problem') if problems else 'nothing'} found{notes}"
+    )
     if hint := _hint(target):
         streams.say(Styled("hint:", "dim"), f" {hint}")
     return int(ExitCode.NO) if problems else int(ExitCode.DONE)

@@ -10,7 +10,7 @@ from typing import Any
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import share_or_tokens
 from ctxkit.cli.log_access import CHANGED, selection_of, words_given, write
-from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.options import LogArgument, ManyLogs, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.core.text.json_text import digest
@@ -18,7 +18,7 @@ from ctxkit.errors import BadSummary, CtxkitError, ExitCode, Warned
 from ctxkit.llm.hooks import Hooks
 
 
-@takes(Selecting, Writing, Reading)
+@takes(ManyLogs, Selecting, Writing, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import assembly_of, finish_reading, fitting, opened
-from ctxkit.cli.options import Assembling, LogArgument, Looking, Reading, RequestOptions, takes
+from ctxkit.cli.options import Assembling, LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.export.request import Exported, outdated, repair_notes
@@ -23,7 +23,7 @@ else:  # typer reads the choices from an enum; mypy needs them spelled out
     ExportTarget = StrEnum("ExportTarget", [(name, name) for name in TARGETS])
 
 
-@takes(Assembling, RequestOptions, Looking, Reading)
+@takes(ManyLogs, Assembling, RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -135,7 +135,7 @@ def command(
     for line in found.refused:
         streams.warn(line + ("" if fits else "; use --fit-images to leave them out"))
     if isinstance(found, Written):
-        streams.say(f"session {found.id}")
+        streams.note(f"session {found.id}")
         old = outdated(target, aim.name)
         if old is not None and recount is not False:
             streams.say(
@@ -164,4 +164,5 @@ def _write(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
     if name and path.is_dir():
         path /= name
     create(path, pieces)
-    streams.say(f"wrote {path}")
+    streams.Streams.made = str(path)
+    streams.note(f"wrote {path}")

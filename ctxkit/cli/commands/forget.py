@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ctxkit.cli.forget_options import ForgetOptions, Parts, leave
-from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.options import LogArgument, ManyLogs, Numbers, Reading, Selecting, Writing, takes
 
 
-@takes(ForgetOptions, Selecting, Writing, Reading)
+@takes(ManyLogs, ForgetOptions, Selecting, Writing, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,

@@ -22,7 +22,7 @@ from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
 from ctxkit.llm.hooks import Hooks
 from ctxkit.memory.memory import TOKENS, CheckedNote, Memory
 from ctxkit.memory.notes import KINDS, NoteSource
-from ctxkit.memory.sources import CHANGED, UNREADABLE, parse_source, source_of
+from ctxkit.memory.sources import CHANGED, FORGOTTEN, UNREADABLE, parse_source, source_of
 
 if TYPE_CHECKING:
     NoteKind: TypeAlias = StrEnum
@@ -42,6 +42,11 @@ ALLOWED = {
     "redo": (),
 }
 """Action -> the options that it takes besides those of all."""
+HIDDEN = {
+    CHANGED: "their messages were purged or changed", UNREADABLE: "their logs cannot be read",
+    FORGOTTEN: "their messages are out of the context (`ctxkit undo` brings them back)",
+}  # fmt: skip
+"""State of a note's sources -> why it is not shown."""
 WRITES = ("add", "supersede", "extract", "undo", "redo")
 
 
@@ -84,8 +89,8 @@ def command(
     `undo` takes back the newest change, called again the one before; `redo` takes back the newest undo. `show` prints
     the notes as `ctxkit export --memory` puts them before a context.
 
-    A note names its sources (`@3f2a91c0-1111#12`). If these messages were purged or changed since, it is not shown any
-    more. Exit 1 if there is no note, or nothing is found.
+    A note names its sources (`@3f2a91c0-1111#12`). If these messages were purged or changed since, or all of them were
+    forgotten, it is not shown any more. Exit 1 if there is no note, or nothing is found.
     """
     streams.Streams.quiet = quiet
     set_own_zone(utc=utc)
@@ -160,7 +165,7 @@ def _list(memory: Memory, kind: str | None, *, all: bool, json: bool) -> int:
     else:
         memory_view.show(shown)
     streams.flush()
-    for state, why in ((CHANGED, "their messages were purged or changed"), (UNREADABLE, "their logs cannot be read")):
+    for state, why in HIDDEN.items():
         hidden = [one for one in notes if one.sources == state]
         if hidden:
             streams.say(f"{layout.count(len(hidden), 'note')} not shown, since {why}: {_ranges(hidden)}")

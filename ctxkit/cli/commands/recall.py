@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -14,10 +13,10 @@ from ctxkit.changes.recall import recall
 from ctxkit.cli.forget_options import consent, listing
 from ctxkit.cli.log_access import selection_of, write
 from ctxkit.cli.log_search import LogSearch, Searching, criteria, needle, set_view, time_limit
-from ctxkit.cli.options import Looking, Reading, Selecting, Writing, session_path, takes
+from ctxkit.cli.options import NUMBER, Looking, Reading, Selecting, Writing, session_path, takes
 from ctxkit.cli.ranked_search import RankedSearch
 from ctxkit.cli.session_names import project_names
-from ctxkit.cli.terminal import layout
+from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Names
@@ -26,9 +25,6 @@ from ctxkit.core.select import Selection
 from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.search.full_search import Search, chosen, states
-
-NUMBERS = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")
-"""Words that --apply takes as messages, not as text."""
 
 
 @takes(Searching, Selecting, Writing, Looking, Reading)
@@ -39,6 +35,8 @@ def command(
     *,
     apply: bool = False,
     here: bool = False,
+    files_from: str | None = None,
+    jobs: int | None = None,
     searching: Searching,
     selecting: Selecting,
     writing: Writing,
@@ -59,6 +57,9 @@ def command(
     first and a script needs --yes; numbers and pipes never ask.
     """
     given = list(words or ())
+    if apply and (files_from is not None or jobs is not None):
+        flag = "--jobs" if files_from is None else "--files-from"
+        raise Usage(f"--apply takes one log, and {flag} is for many: nothing was changed", "recall LOG TEXT --apply")
     if here and apply:
         raise Usage("--apply takes one log, and --here names many: nothing was changed", "recall LOG TEXT --apply")
     if apply:
@@ -66,30 +67,47 @@ def command(
         return None
     if writing.dry_run or writing.op_id is not None or writing.yes:
         raise Usage("--dry-run, --op-id and --yes belong to --apply", "without --apply nothing is written")
-    if searching.text is None and selecting.about is not None and _logs_alone(given, here=here):
+    listed: list[str] = []
+    if files_from is not None:
+        from ctxkit.cli.many_logs import listed_names
+
+        listed = listed_names(files_from)
+        if not listed:
+            raise NothingMatched(f"the list {files_from} is empty: nothing was searched")
+    alone = here or bool(listed)
+    if searching.text is None and selecting.about is not None and _logs_alone(given, alone=alone):
         from ctxkit.core.derive.topic import traces
 
         searching.text, searching.regex, searching.topic = [traces(selecting.about)], True, True
     if searching.text is None:
-        if len(given) < (1 if here else 2):
+        if len(given) < (1 if alone else 2):
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"
-            what = "which text is searched?" if here else what
+            what = "which text is searched?" if alone else what
             raise Usage(what, "ctxkit recall LOG TEXT; --here TEXT searches all sessions of this project")
         searching.text = [given.pop()]
-    if here and given:
+    if here and (given or listed):
         raise Usage("--here searches this project's sessions, and a log was named too", "use only one of them")
     names = project_names() if here else {}
-    places = list(names) if here else [session_path(one) for one in given] or ["-"]
+    places = list(names) if here else [*(session_path(one) for one in given), *listed] or ["-"]
     names |= {path: word for path, word in zip(places, given, strict=False) if word != path}
     ranked = RankedSearch.fits(places, searching, selecting, here=here)
-    return (RankedSearch if ranked else LogSearch)(places, searching, selecting, looking, reading, typed=given,
-                                                   names=names, many=here).run()  # fmt: skip
+    search = (RankedSearch if ranked else LogSearch)(
+        places, searching, selecting, looking, reading, [*given, *listed], names, many=alone
+    )
+    if search.many and not ranked and jobs != 1 and searching.limit is None and not streams.Streams.columns:
+        from ctxkit.cli.spread_search import SpreadSearch
+
+        search = SpreadSearch(places, searching, selecting, looking, reading, [*given, *listed], names, many=alone)
+        search.jobs = jobs
+    return search.run()
 
 
-def _logs_alone(given: list[str], *, here: bool) -> bool:
-    """Whether all words are logs, and none is the text: then --about is what is searched."""
-    if here:
-        return not given
+def _logs_alone(given: list[str], *, alone: bool) -> bool:
+    """Whether all words are logs, and none is the text: then --about is what is searched. `alone`: logs are named
+    otherwise.
+    """
+    if alone and not given:
+        return True
     return len(given) < 2 or all(word == "-" or word.startswith("@") or os.path.lexists(word) for word in given)
 
 
@@ -108,7 +126,7 @@ def _apply(
         raise Usage("--apply works on the log as it is now: it cannot be combined with --at", "leave --at out")
     place, *rest = given or ["-"]
     place = session_path(place, writes=True)
-    numbers = [word for word in rest if NUMBERS.fullmatch(word)]
+    numbers = [word for word in rest if NUMBER.fullmatch(word)]
     if searching.text is None and rest and not numbers:
         searching.text = [rest.pop()]
     if len(numbers) < len(rest):

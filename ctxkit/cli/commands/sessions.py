@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,10 @@ from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes,
 if TYPE_CHECKING:
     from ctxkit.search.match import MentionSearch
     from ctxkit.store.config import Config
+
+
+TOGETHER = 32
+"""Files that one process reads before it adds them to the index."""
 
 
 class SortOrder(StrEnum):
@@ -54,6 +59,8 @@ def command(
     agents: bool = False,
     pick: bool = False,
     null: bool = False,
+    files_from: str | None = None,
+    jobs: int | None = None,
     archive: str | None = None,
     dry_run: bool = False,
     verify: bool = False,
@@ -80,6 +87,7 @@ def command(
         others = {
             "DIR": places, "--since": since, "--until": until, "--here": here, "--grep": grep, "--format": format,
             "--limit": limit, "--agents": agents, "--pick": pick, "-0": null, "--sort": sort is not SortOrder.TIME,
+            "--files-from": files_from, "--jobs": jobs,
         }  # fmt: skip
         return _archive(archive, others, dry_run=dry_run, verify=verify, repair=repair, json=json)
     if format is not None:
@@ -89,16 +97,25 @@ def command(
     for place in places or ():
         if not place:
             raise Usage("the name of a folder is empty", "is a shell variable empty?")
-    if here and places:
+    listed: list[str] = []
+    if files_from is not None:
+        from ctxkit.cli.many_logs import listed_names
+
+        listed = listed_names(files_from)
+        if not listed:
+            raise NothingMatched(f"the list {files_from} is empty: nothing was listed")
+    if here and (places or listed):
         raise Usage(
             "--here lists the agents' sessions of this project, and DIR what is below it", "use only one of them"
         )
-    places = [session_path(place) for place in places or ()]
+    places = [*(session_path(place) for place in places or ()), *listed]
     config = _config()
     set_zone(config, utc=utc)
     first = None if since is None else _moment(since, config)
     last = None if until is None else _moment(until, config, end=True)
     needle = None if grep is None else Needle(grep, regex=True)
+    if jobs is not None and jobs > 1 and not here:
+        _read_ahead(places, jobs)
     with streams.progress("looking for sessions", "files") as step:
         found = find_sessions(places or None, agents=agents, progress=step, here="." if here else None)
     if null or pick:  # a path alone does not name a thread
@@ -148,6 +165,23 @@ def command(
     if mentioned is not None:
         mentioned.learn()
     return ExitCode.DONE
+
+
+def _read_ahead(places: list[str], jobs: int) -> None:
+    """Read new files in several processes, each of which adds what it read to the index, from which they are listed."""
+    from ctxkit.fleet.pool import results
+    from ctxkit.search.log_files import log_files
+
+    files = [one.path for one in log_files(places or homes(os.environ)) if one.error is None]
+    parts = [files[i : i + TOGETHER] for i in range(0, len(files), TOGETHER)]
+    with streams.progress("reading sessions", "files") as step, closing(results(_read, parts, jobs)) as done:
+        for count, _ in enumerate(done, 1):  # what failed fails again where it is listed
+            if step is not None:
+                step(min(count * TOGETHER, len(files)), len(files))
+
+
+def _read(paths: list[str]) -> None:
+    find_sessions(paths, agents=True)
 
 
 def _archive(

@@ -17,6 +17,7 @@ from ctxkit.cli.options import (
     Assembling,
     LogArgument,
     Looking,
+    ManyLogs,
     Numbers,
     Reading,
     RequestOptions,
@@ -44,7 +45,7 @@ EVERY = 0.5
 """Seconds between two checks of a log that is followed."""
 
 
-@takes(Selecting, Assembling, RequestOptions, Looking, Reading)
+@takes(ManyLogs, Selecting, Assembling, RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,

@@ -13,7 +13,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.abnormal_ends import abnormal_ends
 from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.log_access import opened, set_overhead
-from ctxkit.cli.options import LogArgument, Looking, Reading, RequestOptions, takes
+from ctxkit.cli.options import LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import error_report, layout, status_view, streams
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, Usage
@@ -38,7 +38,7 @@ class ShareKind(StrEnum):
     file = "file"
 
 
-@takes(RequestOptions, Looking, Reading)
+@takes(ManyLogs, RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -106,7 +106,8 @@ def command(
         streams.out_json(as_json(found) | failed)
     elif short:
         text = status_view.short(found, layout.width())
-        streams.out(status_view.line(found, layout.width()) if claude else Styled(text, found.tokens.level or ""))
+        brief = status_view.line(found, layout.width()) if claude else Styled(text, found.tokens.level or "")
+        (streams.sum_up if streams.Streams.among else streams.out)(brief)
     elif not (reading.quiet and bounds != (None, None)):  # the exit code is the answer
         for line in status_view.lines(found, layout.wrap_width()):
             streams.out(*line)
@@ -170,9 +171,9 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
             streams.out(*line)
     streams.flush()
     if asked.files and not held:
-        streams.say(f"no call in the {'context' if asked.only_context else 'log'} reads or writes a file")
+        streams.note(f"no call in the {'context' if asked.only_context else 'log'} reads or writes a file")
     whole_of = f"; % of the {total:,} tokens of the context" if kinds or most else ""
-    streams.say(f"tokens: {shares.counter}{whole_of}")
+    streams.note(f"tokens: {shares.counter}{whole_of}")
 
 
 def _with_text(one: Share, text: str) -> Share:

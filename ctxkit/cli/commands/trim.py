@@ -5,11 +5,11 @@ from __future__ import annotations
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import room, tokens
 from ctxkit.cli.log_access import CHANGED, set_overhead, words_given, write
-from ctxkit.cli.options import LogArgument, Reading, RequestOptions, Writing, takes
+from ctxkit.cli.options import LogArgument, ManyLogs, Reading, RequestOptions, Writing, takes
 from ctxkit.core.ops import Op
 
 
-@takes(RequestOptions, Writing, Reading)
+@takes(ManyLogs, RequestOptions, Writing, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -20,6 +20,7 @@ def command(
     exclude_tool: list[str] | None = None,
     clear_at_least: str | None = None,
     clear_inputs: bool = False,
+    strategy: str | None = None,
     overflow: str | None = None,
     no_assembly: bool = False,
     fit_images: bool = True,
@@ -36,6 +37,10 @@ def command(
     reason: `ctxkit why LOG N`. If it fits already, nothing is appended. If it cannot fit: exit 1, and a pipe prints
     nothing, so that nothing too large is passed on.
 
+    With --strategy episodes, steps that are done with leave before anything else: those of exchanges and runs of calls
+    whose edits were written over later or were followed by a run that passed, with no failure and no task left open,
+    the oldest first; then calls that were made again later.
+
     Images beyond the provider's limits are left out, oldest first; their messages stay.
     """
 
@@ -48,7 +53,7 @@ def command(
             room("--max-tokens", max_tokens), keep=keep_last, keep_results=keep_results,
             exclude_tools=exclude_tool or (),
             clear_at_least=tokens("--clear-at-least", clear_at_least) or 0, clear_inputs=clear_inputs or None,
-            overflow=overflow_text, assembly=not no_assembly, fit_images=fit_images,
+            overflow=overflow_text, assembly=not no_assembly, fit_images=fit_images, strategy=strategy,
         )  # fmt: skip
 
     write(log, reading, writing, "trim", action)

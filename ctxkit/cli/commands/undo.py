@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli.log_access import write
-from ctxkit.cli.options import LogArgument, Reading, Writing, takes
+from ctxkit.cli.options import LogArgument, ManyLogs, Reading, Writing, takes
 
 
-@takes(Writing, Reading)
+@takes(ManyLogs, Writing, Reading)
 def command(
     log: LogArgument = "-",
     op: Annotated[

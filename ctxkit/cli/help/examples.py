@@ -30,6 +30,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status chat.jsonl --plot", "tokens over the session"),
         ("ctxkit status session.jsonl --svg >session.svg", "the same as a picture"),
         ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 if there are more, for CI"),
+        ("ctxkit status . --fail-over 100k", "a line for each log below this folder; which ones have more"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
     ),
     "agents": (
@@ -62,6 +63,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit sessions . -0 | xargs -0 -n 1 ctxkit status --no-tokens", "a command for each"),
         ("ctxkit sessions --archive ~/sessions --dry-run", "what copies of the agents' sessions would be made"),
     ),
+    "sql": (
+        ("ctxkit sql session.jsonl 'select role, count(*) from messages group by role'", "a question"),
+        ("ctxkit sql . largest_results", "a ready one, about all logs below this folder"),
+        ("ctxkit sql chat.jsonl 'from messages where n > 9' --json", "for programs"),
+        ("ctxkit sql . 'from requests' --parquet requests.parquet", "the rows as a file for others"),
+        ("ctxkit sql --views", "the ready questions, with their SQL"),
+        ("ctxkit sql --schema messages", "what a message has"),
+    ),
     "cat": (("ctxkit cat session.jsonl | ctxkit show -", "a session with its sidecar's ops, in a pipe"),),
     "init": (
         ("ctxkit init new.jsonl", "an empty log"),
@@ -93,6 +102,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit compact chat.jsonl --target 60%", "replace old messages by a summary"),
         ("ctxkit compact session.jsonl --target 40% --keep-steps 3", "the newest three steps stay as they are"),
         ("ctxkit compact session.jsonl 4-15", "only these, in 30 % of their tokens"),
+        ("ctxkit compact . --target 40% --yes", "all logs below this folder; without --yes a preview"),
         (
             "ctxkit compact session.jsonl --strategy mask --keep-last 0 --target 10%",
             "only tool results",
@@ -104,6 +114,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would be cut, with the reasons"),
         ("ctxkit trim session.jsonl --max-tokens 2k --exclude-tool Read", "results of this tool stay whole"),
         ("ctxkit trim session.jsonl --max-tokens 2k --clear-inputs", "also shorten arguments of old calls"),
+        ("ctxkit trim session.jsonl --max-tokens 2k --strategy episodes", "finished work leaves first"),
     ),
     "edit": (
         ("ctxkit edit chat.jsonl", "in your editor"),
@@ -128,6 +139,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "export": (
         ("ctxkit export chat.jsonl --to openai", "a request body"),
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
+        ("ctxkit export chat.jsonl session.jsonl --to openai -o requests", "a file for each in a folder"),
     ),
     "resume": (
         ("ctxkit resume session.jsonl --cwd .", "a session that ran in another folder, from now on in this one"),
@@ -164,7 +176,21 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit memory", "the notes of this project"),
         ("ctxkit memory show --max-tokens 500", "as text for a prompt; export --memory puts it into a request"),
     ),
-    "check": (("ctxkit check chat.jsonl", "exit 0 if nothing is wrong"),),
+    "fleet": (
+        ("ctxkit fleet ingest . -o dataset", "the logs below this folder as Parquet; again: only what changed"),
+        ("ctxkit fleet ingest chat.jsonl session.jsonl -o dataset --redact", "without the secrets in them"),
+        ("ctxkit fleet ingest . -o dataset --dry-run", "what would be read"),
+        (
+            "ctxkit fleet ingest . -o dataset -q && ctxkit fleet sql --dataset dataset tools_by_use",
+            "a question about all of them",
+        ),
+        ("ctxkit fleet map status . -o rows.jsonl", "the status of every log below this folder, a JSON line each"),
+        ("ctxkit fleet map compact chat.jsonl session.jsonl --set target=30%", "what a compact would do"),
+    ),
+    "check": (
+        ("ctxkit check chat.jsonl", "exit 0 if nothing is wrong"),
+        ("find . -name '*.jsonl' -print0 | ctxkit check --files-from -", "a line for each, the worst exit code of all"),
+    ),
     "recover": (
         ("ctxkit recover chat.jsonl", "what a crash left; on a terminal it asks where to go on from"),
         ("ctxkit recover chat.jsonl --yes", "back to the newest point that is whole, for scripts"),

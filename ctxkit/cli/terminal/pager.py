@@ -23,6 +23,7 @@ PAGED = {
     "recall": 0,
     "sessions": 0,
     "snapshots": 0,
+    "sql": 0,
     "diff": 1,
     "help": 0,
 }

@@ -46,7 +46,8 @@ class Streams:
     a path -> makes the error for a writing script, if another session may be meant. `meter`: records token counts, if a
     token log is kept. `events`: makes lines of JSON in place of messages. `utc`, `zone`: --utc, and `time.zone` of the
     config, for `clock`. `log`: the log that was opened, as it was typed, for commands in messages; "" if there are
-    several.
+    several. `among`: the log is one of many (`cli/many_logs.py`), which has one line, its `summary`; `made`: the file
+    that was written for it.
     """
 
     quiet = False
@@ -64,6 +65,9 @@ class Streams:
     utc, zone = False, "local"
     clock: Clock | None = None
     log: str | None = None
+    among = False
+    summary: Sequence[Span] = ()
+    made = ""
 
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
@@ -72,6 +76,7 @@ class Streams:
         cls.pager = cls.progress = cls.meter = cls.events = None
         cls.held, cls.sessions, cls.doubtful = [], {}, {}
         cls.utc, cls.zone, cls.clock, cls.log = False, "local", None, None
+        cls.among, cls.summary, cls.made = False, (), ""
         out_tty, err_tty = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
         cls.colour, cls.err_colour = allowed(os.environ, terminal=out_tty), allowed(os.environ, terminal=err_tty)
         cls.columns, cls.err_columns = _columns(sys.stdout) if out_tty else 0, _columns(sys.stderr) if err_tty else 0
@@ -186,6 +191,19 @@ def out_bytes(pieces: Iterable[bytes]) -> None:
         _put(piece)
 
 
+def out_made(data: bytes) -> None:
+    """Print lines that a run of its own made with `out` or `out_json` (`capture.py`)."""
+    _put(data)
+
+
+def err_made(data: bytes) -> None:
+    """Print reports that a run of its own made, and that are safe and complete (`capture.py`)."""
+    if Streams.progress is not None:
+        Streams.progress.erase()
+    flush_unless_paged()
+    _write_err(data)
+
+
 def same_as_stdout(path: Path | None) -> bool:
     """Return whether standard output is this file, or, for None, the file of standard input."""
     try:
@@ -223,6 +241,20 @@ def say(*spans: Span) -> None:
     """Print a report on stderr, unless --quiet; on a terminal it is broken at blanks."""
     if not Streams.quiet and Streams.events is None:
         _err(*spans)
+
+
+def sum_up(*spans: Span) -> None:
+    """Print the line that sums a command up, as a report; of one of many logs it becomes the log's own line."""
+    if Streams.among:
+        Streams.summary = spans
+    else:
+        say(*spans)
+
+
+def note(*spans: Span) -> None:
+    """Print a report about one log that its own line has no room for: not if it is one of many."""
+    if not Streams.among:
+        say(*spans)
 
 
 def warn(text: str, error: CtxkitError | None = None, log: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.compact.ask_model import Summarizer
+from ctxkit.compact.ask_model import summarizer
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.core.strategies import RULES
 from ctxkit.errors import ModelFailed
@@ -20,7 +20,7 @@ class AskModel(Strategy):
             return plan.shortened()
         asked = plan.asked
         try:
-            asking = Summarizer(asked.model, asked.seconds, asked.hooks)
+            asking = summarizer(plan.log, asked.model, asked.hooks)
             plan.by_model = asking.summarize(plan.log, plan.ids, plan.pieces, plan.base_room(), asked.focus)
         except ModelFailed as error:
             if not asked.fallback:
@@ -28,6 +28,12 @@ class AskModel(Strategy):
                 raise
             plan.failure = error.message
         return plan.summarized()
+
+    def note(self, plan: CompactionPlan, made: CompactionOutcome, replaced: str) -> str:
+        """The note on the replaced messages, and on names that the model made up."""
+        said = super().note(plan, made, replaced)
+        many = plan.by_model.marked if plan.by_model is not None else 0
+        return f"{said}; {many} name{'s' * (many != 1)} that no message has: marked (not in the log)" if many else said
 
 
 STRATEGY = AskModel()

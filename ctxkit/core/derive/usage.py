@@ -44,6 +44,16 @@ class RequestUsage(NamedTuple):
     estimated: bool = False
 
 
+class RequestCost(NamedTuple):
+    """What of a request came from the provider's cache and went into it, in tokens, and what all of it cost, in
+    dollars; None where no cost is recorded.
+    """
+
+    cached: int = 0
+    written: int = 0
+    cost: float | None = None
+
+
 class Measured(msgspec.Struct, frozen=True):
     """A context's size in tokens. `known` of them the provider counted, up to message `at`; None where no usage is
     recorded. `estimated`: the rest, negative where ops took more out than came. `overhead`: what the provider counted
@@ -134,6 +144,41 @@ def usage(rows: list[dict[str, Any]]) -> RequestUsage | None:
         for found in _records(row):
             if (counted := _read(found)) is not None:
                 return _from_first_step(row, counted)
+    return None
+
+
+def cost(rows: list[dict[str, Any]]) -> RequestCost:
+    """What the rows of one message record beside `usage`: of the cache, and the cost."""
+    found = [one for row in reversed(rows) for one in _records(row) if _read(one) is not None]
+    return RequestCost(*_cache(found[0]) if found else (0, 0), _dollars(rows, found))
+
+
+def _cache(found: dict[str, Any]) -> tuple[int, int]:
+    """Tokens read from the cache, and tokens written to it, in the shapes of `_figures`."""
+    details = found.get("prompt_tokens_details") or found.get("input_tokens_details")
+    match found:
+        case {"cache": {"read": read, "write": written}}:
+            pair = read, written
+        case {"cache_read_input_tokens": _} | {"cache_creation_input_tokens": _}:
+            pair = found.get("cache_read_input_tokens"), found.get("cache_creation_input_tokens")
+        case {"cacheRead": read}:
+            pair = read, found.get("cacheWrite")
+        case {"cached_input_tokens": read} | {"cached": read}:
+            pair = read, 0
+        case _:
+            pair = details.get("cached_tokens") if isinstance(details, dict) else 0, 0
+    return figure(pair[0]), figure(pair[1])
+
+
+def _dollars(rows: list[dict[str, Any]], found: list[dict[str, Any]]) -> float | None:
+    """The cost that a usage or a row notes: a number, or an object with the total."""
+    for row in reversed(rows):
+        for held in (*found, row, _at(row, "message"), _at(row, "info")):
+            for key in ("cost", "costUSD", "total_cost_usd"):
+                value = None if held is None else held.get(key)
+                value = value.get("total") if isinstance(value, dict) else value
+                if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LARGEST:
+                    return float(value)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The two pictures of docs/compaction.md: lines over a scale, as SVG in the reader's light or dark colours."""
+"""The plots of the benchmarks in docs/pictures: lines over a scale, as SVG in the reader's light or dark colours."""
 
 from __future__ import annotations
 

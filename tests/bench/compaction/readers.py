@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
 
+from ctxkit.core.messages import Content
 from tests.bench.__main__ import ROOT
-from tests.bench.compaction import honest
+from tests.bench.compaction import honest, others
 from tests.bench.compaction.cases import Case, contents, read, tokens
 from tests.bench.compaction.intervals import Mean, mean
 from tests.bench.compaction.measures import share
-from tests.bench.compaction.page import put
+from tests.bench.compaction.own import TRIMS
+from tests.bench.compaction.page import PAGE, put, section
 from tests.bench.compaction.questions import Asked, answered, asked, found
 from tests.bench.compaction.ready import Ready, all_cases, ready
 from tests.bench.compaction.runs import STRATEGIES
@@ -22,7 +25,13 @@ from tests.bench.compaction.sessions import files
 from tests.shared import SHARED
 
 BUDGETS = (10, 25, 40)
-NAMES = ("ctxkit extract", "observation masking", "drop the oldest")
+NAMES = ("ctxkit extract", *TRIMS, "observation masking", "drop the oldest", *others.there())
+ORDER = (
+    "drop the oldest", "observation masking", *TRIMS, "ctxkit extract", "ctxkit extract, before", "cozempic",
+    "goosedump",
+)  # fmt: skip
+"""Of the rows of a table."""
+EVERY = {**STRATEGIES, **TRIMS, **others.there()}
 MEASURES = ("FRR_ctx", "VLR", "keys", "questions", *honest.CLASSES)
 
 
@@ -61,7 +70,7 @@ def main() -> int:
     words.add_argument("--asked", action="store_true", help="only cases with questions")
     words.add_argument("--misses", action="store_true", help="the keys that were not found too")
     words.add_argument("--jobs", type=int, default=2)
-    words.add_argument("--write", action="store_true", help="the tables, into docs/compaction.md")
+    words.add_argument("--write", action="store_true", help="the rows of what was run, into docs/compaction.md")
     given = words.parse_args()
     paths = files(SHARED)
     if not paths:
@@ -77,7 +86,8 @@ def main() -> int:
     todo = (cases, questions, given.strategy or NAMES, given.budget or BUDGETS, given.misses)
     runs = list(scored(*todo, jobs=given.jobs))
     if given.write:
-        put(ROOT, "readers", list(page(runs)))
+        before = section("readers").search((ROOT / PAGE).read_text(encoding="utf-8"))
+        put(ROOT, "readers", list(page(runs, before[0] if before else "")))
     for label, rows in groups(runs):
         print(f"\n{label}")
         print("\n".join(table(rows)))
@@ -92,22 +102,49 @@ def groups(runs: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
                 yield label, rows
 
 
-def page(runs: Sequence[Scored]) -> Iterator[str]:
-    """The tables of the page: for each group, a row for each strategy and budget."""
-    names = {"FRR_ctx": "FRR_ctx", "VLR": "VLR", "keys": "keys found", "errors": "errors", "open errors": "open errors"}
+def page(runs: Sequence[Scored], before: str = "") -> Iterator[str]:
+    """The tables of the page: for each group, a row for each strategy and budget.
+
+    `before`: the tables that are there; a strategy that was not run keeps its rows.
+    """
+    names = {
+        "FRR_ctx": "FRR_ctx", "VLR": "VLR", "keys": "keys found", "questions": "questions answered",
+        "errors": "errors", "open errors": "open errors",
+    }  # fmt: skip
     for label, rows in groups(runs):
-        cases = len({run.case for run in rows})
+        old = _old(before, label)
+        cases = max(len({run.case for run in rows}), old[0])
         questions = sum(len(one.questions) for one in asked() if one.case in {run.case for run in rows})
-        yield f"**{label.capitalize()}** ({cases} cases, {questions} questions)"
+        yield f"**{label.capitalize()}** ({cases} cases, {max(questions, old[1])} questions)"
         yield ""
         yield f"| | tokens | {' | '.join(names.values())} | used |"
         yield f"|---|---|{'---|' * len(names)}---|"
-        for name, budget in dict.fromkeys((run.strategy, run.budget) for run in rows):
-            some = [run for run in rows if (run.strategy, run.budget) == (name, budget)]
-            cells = [cell(mean([run.scores[measure] for run in some])) for measure in names]
-            used = 100 * sum(run.used for run in some) / len(some)
-            yield f"| {name} | {budget} % | {' | '.join(cells)} | {used:.1f} |"
+        found = dict(old[2])
+        for name in dict.fromkeys(run.strategy for run in rows):
+            found[name] = []
+            for budget in dict.fromkeys(run.budget for run in rows):
+                if some := [run for run in rows if (run.strategy, run.budget) == (name, budget)]:
+                    cells = [cell(mean([run.scores[measure] for run in some])) for measure in names]
+                    used = 100 * sum(run.used for run in some) / len(some)
+                    told = name if len(some) == cases else f"{name} ({len(some)} cases)"
+                    found[name].append(f"| {told} | {budget} % | {' | '.join(cells)} | {used:.1f} |")
+        for name in sorted(found, key=lambda one: ORDER.index(one) if one in ORDER else len(ORDER)):
+            yield from found[name]
         yield ""
+
+
+def _old(page: str, label: str) -> tuple[int, int, dict[str, list[str]]]:
+    """Cases, questions, and the rows of each strategy in the table of this label."""
+    head = re.search(
+        rf"^\*\*{label.capitalize()}\*\* \((\d+) cases, (\d+) questions\)\n(.*?)(?=^\*\*|\Z)", page, re.M | re.S
+    )
+    if head is None:
+        return 0, 0, {}
+    rows: dict[str, list[str]] = {}
+    for row in re.findall(r"^\| [\w`].*$", head[3], re.M):
+        name = re.sub(r" \(\d+ cases\)$", "", row.split(" | ")[0].removeprefix("| "))
+        rows.setdefault(name, []).append(row)
+    return int(head[1]), int(head[2]), rows
 
 
 def cell(one: Mean | None) -> str:
@@ -159,26 +196,33 @@ def _of(
     one = ready(case)
     prefix = honest.said(one.contents)
     own = Honest(one, honest.later(prefix, honest.said(contents(read(case.suffix)))), honest.facts(prefix), ask)
-    return [run(own, name, budget, generic, misses) for name in names for budget in budgets]
+    made = (run(own, name, budget, generic, misses) for name in names for budget in budgets)
+    return [found for found in made if found is not None]
 
 
-def run(own: Honest, name: str, budget: int, generic: frozenset[honest.Item], misses: bool = False) -> Scored:
-    """One strategy at one budget (percent of the prefix's tokens)."""
+def run(own: Honest, name: str, budget: int, generic: frozenset[honest.Item], misses: bool = False) -> Scored | None:
+    """One strategy at one budget (percent of the prefix's tokens); None where it gives nothing."""
     case = own.one.case
-    make: Callable[[Ready, int], object] = STRATEGIES[name]
+    make: Callable[[Ready, int], object] = EVERY[name]
     made = make(own.one, own.one.total * budget // 100)
     if not isinstance(made, list):
-        raise ValueError(f"{name}: {made}")
+        print(f"{case.name}, {name}, {budget} %: {made}", file=sys.stderr, flush=True)
+        return None
+    if misses and own.asked is not None:
+        _missed(own.asked, honest.whole(honest.said(made)), f"{case.name} {name} {budget}")
+    scores = scores_of(own, made, generic)
+    return Scored(case.name, half(case), case.main, name, budget, scores, sum(tokens(made)) / own.one.total)
+
+
+def scores_of(own: Honest, made: Sequence[Content], generic: frozenset[honest.Item]) -> dict[str, float | None]:
+    """What a compacted context scores."""
     text = honest.whole(honest.said(made))
     items, lines = honest.recall(own.later, generic, text)
     scores: dict[str, float | None] = {"FRR_ctx": share(*items), "VLR": share(*lines), "keys": None, "questions": None}
     if own.asked is not None:
         scores["keys"], scores["questions"] = answered(own.asked.questions, text)
-        if misses:
-            _missed(own.asked, text, f"{case.name} {name} {budget}")
     there = honest.kept(own.facts, text)
-    scores |= {measure: share(*there.get(measure, (0, 0))) for measure in honest.CLASSES}
-    return Scored(case.name, half(case), case.main, name, budget, scores, sum(tokens(made)) / own.one.total)
+    return scores | {measure: share(*there.get(measure, (0, 0))) for measure in honest.CLASSES}
 
 
 def _missed(one: Asked, text: str, label: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ctxkit.content.identifiers import Identifier
 from tests.bench.__main__ import ROOT
-from tests.bench.compaction import page
+from tests.bench.compaction import languages, page
 from tests.bench.compaction.cases import tokens
 from tests.bench.compaction.goosedump import beside
 from tests.bench.compaction.measures import scores
@@ -30,6 +30,7 @@ def write(cases: Sequence[Ready], paths: list[Path], common: Common, jobs: int, 
         "recall": lambda: _recall(cases, common, jobs),
         "models": lambda: put(ROOT, "models", list(_models(paths, common))),
         "speed": lambda: _speed(cases),
+        "languages": lambda: put(ROOT, "languages", list(languages.table())),
         "goosedump": lambda: put(ROOT, "goosedump", list(page.besides(list(beside(paths))))),
     }
     for name, make in parts.items():

@@ -98,7 +98,7 @@ def test_an_agent_from_an_archetype(tmp_path: Path, gardener: Path) -> None:
     assert ran.err.startswith(said) and "Created" in ran.err
     assert tomllib.loads(own.read_text()) == {
         "agents": {
-            "sam": {"system": "You are a gardener.\nBe brief.", "docs": [f"{tmp_path}/plants.md"], "window": "8h"}
+            "sam": {"system": "You are a gardener.\nBe brief.", "docs": [f"{tmp_path}/./plants.md"], "window": "8h"}
         }
     }
     good("add", path, "hello", "--agent", "sam")

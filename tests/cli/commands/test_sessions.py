@@ -303,3 +303,23 @@ def test_tokens_that_a_program_noted(tmp_path: Path) -> None:
     good("forget", path, "1")
     [value] = good("sessions", path, "--json").values
     assert (value["tokens"], value["counter"]) == (None, None)
+
+
+def test_repair_names_damage_also_without_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agents deleted all of their sessions: the copies are all there is, and damaged ones are named."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".claude/projects/-work-shop"
+    folder.mkdir(parents=True)
+    session = folder / "3f2a91c0-7d15-4b6e-9a52-0c8e61d4b7f3.jsonl"
+    session.write_bytes((Path(__file__).resolve().parents[3] / "fixtures/guide/session.jsonl").read_bytes())
+    archive = tmp_path / "archive"
+    good("sessions", "--archive", str(archive))
+    session.unlink()
+    [copy] = archive.rglob(session.name)
+    whole = copy.read_bytes()
+    done = ctxkit("sessions", "--archive", str(archive), "--repair")
+    assert done.code == 0 and "no agent keeps sessions here" in done.err and "nothing damaged" in done.err
+    copy.chmod(0o600)
+    copy.write_bytes(whole.replace(b"cart", b"cost", 1))
+    done = ctxkit("sessions", "--archive", str(archive), "--repair")
+    assert done.code == 1 and session.stem.encode() in done.out and "1 damaged" in done.err

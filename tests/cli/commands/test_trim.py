@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from tests.cli.runner import SMALL, ctxkit, good, ops, shown, small
+from tests.cli.runner import SMALL, ctxkit, good, lines, ops, shown, small
+from tests.trim.test_episodes import GREEN, asks, edit, later, ran, says
+
+FINISHED = lines(*asks("Begin."), *says("Yes."), *edit("a.py"), *ran(GREEN), *says("Done."), *later())
+"""A session with a finished episode."""
 
 
 def test_words(tmp_path: Path) -> None:
@@ -176,3 +180,23 @@ def test_status_agrees(tmp_path: Path) -> None:
     good("trim", path, "--max-tokens", "100")
     [found] = good("status", path, "--json").values
     assert 0 < found["tokens"]["used"] <= 100 and found["tokens"]["beside"]["assembled"] > 10
+
+
+def test_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By flag and by config the same; `oldest` is the default; another word is refused and nothing is appended."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(FINISHED)
+    budget = Log.open(path).status().tokens.used - 30
+    finished = "finished, its effect is in the files"
+    good("trim", path, "--max-tokens", budget, "--strategy", "episodes")
+    by_flag = ops(path)[-1]["reasons"]
+    assert finished in by_flag.values() and finished in good("why", path, next(iter(by_flag))).text
+    good("undo", path)
+    good("trim", path, "--max-tokens", budget)
+    assert finished not in ops(path)[-1]["reasons"].values()
+    good("undo", path)
+    wrong = ctxkit("trim", path, "--max-tokens", budget, "--strategy", "newest")
+    assert wrong.code == 2 and "'newest' is not a strategy of trim" in wrong.err and "undo" in ops(path)[-1]["ctxkit"]
+    monkeypatch.setenv("CTXKIT_TRIM_STRATEGY", "episodes")
+    good("trim", path, "--max-tokens", budget)
+    assert ops(path)[-1]["reasons"] == by_flag

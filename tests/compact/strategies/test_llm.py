@@ -13,7 +13,7 @@ from tests.trim.test_trim import run
 
 def test_rules_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no model can be asked, the op says so; without a fallback nothing is made."""
-    monkeypatch.setattr("ctxkit.llm.client.available", lambda: "litellm is not installed")
+    monkeypatch.setattr("ctxkit.llm.client.available", lambda model: "litellm is not installed")
     made = condensing(opened(run()), strategy="llm", model="x").carry_out()
     assert made.op.strategy == RULES == STRATEGY.fallback and "litellm" in str(made.op.fallback)
     with pytest.raises(ModelFailed) as raised:

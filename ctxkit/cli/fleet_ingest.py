@@ -1,0 +1,70 @@
+"""Runs `fleet ingest`, and says what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ctxkit.cli.options import session_path
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.errors import ExitCode, Usage
+from ctxkit.fleet.ingest import Ingested, ingest
+from ctxkit.fleet.pool import cores
+
+NAMED = 20
+"""Sources of a kind that are named; all are rows of the dataset."""
+
+
+def run(
+    places: Sequence[str], output: str | None, *, redact: bool, shards: int | None, jobs: int | None,
+    keep_missing: bool, dry_run: bool, json: bool,
+) -> int:  # fmt: skip
+    """Ingest, print the counts, and return the exit status."""
+    if not places:
+        raise Usage("which logs? nothing was changed", "ctxkit fleet ingest PATH|URL... -o DATASET")
+    if not output:
+        raise Usage("into which dataset? nothing was changed", "-o names a folder or a URL")
+    where = [session_path(place) for place in places]
+    with streams.progress("reading logs", "shards") as step:
+        found = ingest(
+            where, output, redact=redact, shards=shards, jobs=jobs or cores(), keep_missing=keep_missing,
+            dry_run=dry_run, progress=step,
+        )  # fmt: skip
+    _name(found.refused, "is a row with an error")
+    _name(found.failed, "could not be read: a row with an error")
+    for shard, failure in sorted(found.broken.items()):
+        streams.warn(f"{shard} is as it was: {failure.text}")
+    if json:
+        counts = {name: getattr(found, name) for name in Ingested.__struct_fields__ if name != "broken"}
+        streams.out_json({**counts, "broken": {shard: failure.text for shard, failure in found.broken.items()}})
+    streams.flush()
+    said = _said(found)
+    if not dry_run:
+        streams.Streams.done = said
+    streams.say(f"Dry run, nothing was read. Without it: {said}." if dry_run else f"{said}.")
+    if found.broken:
+        return next(iter(found.broken.values())).code
+    return ExitCode.IO if found.failed else ExitCode.DONE
+
+
+def _name(some: Mapping[str, str], what: str) -> None:
+    """Warn of some sources, the first ones by name."""
+    for name, why in sorted(some.items())[:NAMED]:
+        streams.warn(f"{name} {what}: {why}" if name not in why else f"{why}: {what}")
+    if len(some) > NAMED:
+        streams.warn(f"and {len(some) - NAMED:,} more, in the column `error` of transcripts")
+
+
+def _said(found: Ingested) -> str:
+    counts = (
+        ("new", found.new),
+        ("changed", found.changed),
+        ("unchanged", found.unchanged),
+        ("removed", found.removed),
+    )
+    said = ", ".join(f"{count:,} {what}" for what, count in counts if count) or "no source"
+    more = (
+        f"; {layout.count(found.skipped, 'file')} that {'is' if found.skipped == 1 else 'are'} no log"
+        if found.skipped
+        else ""
+    )
+    return f"{said}{more}"

@@ -1,0 +1,176 @@
+"""Runs `fleet map`: prints the rows of one function over many files, and says what came of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from ctxkit.cli.options import session_path
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.core.text.json_text import loads
+from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
+from ctxkit.fleet.engines import local
+from ctxkit.fleet.engines import ray as cluster
+from ctxkit.fleet.functions import FUNCTIONS, FileRows, call_of
+from ctxkit.fleet.mapping import MOST_SHARDS, SHARDS, DoneShards, Engine, run
+from ctxkit.fleet.pool import cores
+from ctxkit.fleet.sources import SourceFile, listed
+from ctxkit.store.atomic import create
+
+NAMED = 20
+"""Failures that are told one by one; all are rows."""
+HINT = "ctxkit fleet map FUNCTION PATH|URL..."
+_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+class MapOptions(msgspec.Struct):
+    """What the command line gives: the flags of `fleet map`, by their names."""
+
+    engine: str = "local"
+    set: Sequence[str] = ()
+    output: str | None = None
+    jobs: int | None = None
+    ledger: str | None = None
+    shards: int | None = None
+    task_cpus: float | None = None
+    task_memory: str | None = None
+    retries: int | None = None
+
+
+def main(words: Sequence[str], asked: MapOptions) -> int:
+    """Print the rows, and return the exit status: the highest of all failures.
+
+    Raises Usage, NothingMatched, CannotCreate, ClusterFailed, and what a function's options raise.
+    """
+    if not words:
+        raise Usage("which function?", f"{HINT}; functions: {', '.join(FUNCTIONS)}, or module:function of your own")
+    call = call_of(words[0], _options(asked.set), os.getcwd())
+    if not words[1:]:
+        raise Usage("which logs?", HINT)
+    if asked.output == "":
+        raise Usage("-o needs the name of a file")
+    if asked.shards is not None and asked.ledger is None:
+        raise Usage("--shards is for a ledger", "--ledger DIR")
+    if (asked.shards or 0) > MOST_SHARDS:
+        raise Usage(f"--shards {asked.shards:,}: at most {MOST_SHARDS:,}")
+    engine = _engine(asked)
+    with streams.progress("looking for logs", "files") as step:
+        files = list(_files(words[1:], step))
+    if not files:
+        raise NothingMatched(f"no file in {layout.count(len(words) - 1, 'place')}", "name files or folders with logs")
+    ledger = None if asked.ledger is None else DoneShards(Path(asked.ledger), call, asked.shards or SHARDS)
+    found = _Found(len(files))
+    with streams.progress("mapping", "files") as step:
+        pieces = found.pieces(run(call, files, engine, ledger), step)
+        if asked.output in (None, "-"):
+            streams.out_bytes(pieces)
+        else:
+            create(str(asked.output), pieces)
+    streams.flush()
+    found.tell()
+    return found.worst
+
+
+def _options(given: Iterable[str]) -> dict[str, str]:
+    """The values of --set, by name."""
+    found = dict[str, str]()
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or not name:
+            raise Usage(f"--set {one}: not KEY=VALUE", "--set to=openai")
+        if found.setdefault(name, text) != text:
+            raise Usage(f"--set {name} is given twice", "give each once")
+    return found
+
+
+def _engine(asked: MapOptions) -> Engine:
+    jobs = asked.jobs or cores()
+    if asked.engine == "local":
+        for name in ("task_cpus", "task_memory", "retries"):
+            if getattr(asked, name) is not None:
+                raise Usage(f"--{name.replace('_', '-')} is for --engine ray", "leave it out")
+        return partial(local.run, jobs=jobs)
+    cpus = 1.0 if asked.task_cpus is None else asked.task_cpus
+    if cpus <= 0 or (cpus > 1 and cpus != int(cpus)):
+        raise Usage(f"--task-cpus {cpus:g}: a part of one, or a whole number", "0.5, or 2")
+    memory = 0 if asked.task_memory is None else _bytes(asked.task_memory)
+    resources = cluster.RayResources(cpus, memory, cluster.RETRIES if asked.retries is None else asked.retries)
+    return partial(cluster.run, jobs=jobs, resources=resources)
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6})\s*([kmg]?)b?", text.strip().lower(), re.ASCII)
+    if found is None or not int(found[1]):
+        raise Usage(f"--task-memory {text}: not a size", "500MB, or 2GB")
+    return int(found[1]) * _SIZES[found[2]]
+
+
+def _files(words: Sequence[str], step: Callable[[int, int], None] | None) -> Iterator[SourceFile]:
+    """The files of all places, each once; a place that is not there is a file with an error."""
+    seen = set[str]()
+    for word in words:
+        place = session_path(word)
+        try:
+            for file in listed([place]):
+                if file.name not in seen:
+                    seen.add(file.name)
+                    yield file
+                    if step is not None:
+                        step(len(seen), 0)
+        except CtxkitError as error:
+            if isinstance(error, Usage):
+                raise
+            if place not in seen:
+                seen.add(place)
+                yield SourceFile(place, named=True, error=error.message)
+
+
+class _Found:
+    """What came of a run: counts, and failures."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.files = self.rows = self.failed = self.worst = 0
+
+    def pieces(
+        self, answers: Iterator[tuple[SourceFile, FileRows]], step: Callable[[int, int], None] | None
+    ) -> Iterator[bytes]:
+        """The rows, which are counted on the way."""
+        for at, (file, answer) in enumerate(answers, start=1):
+            self.files += bool(answer.rows)
+            self.rows += answer.rows.count(b"\n")
+            if answer.code:
+                self.failed += 1
+                self.worst = max(self.worst, answer.code)
+                if self.failed <= NAMED:
+                    streams.warn(_failure(file, answer.rows))
+            if step is not None:
+                step(at, self.total)
+            if answer.rows:
+                yield answer.rows
+
+    def tell(self) -> None:
+        """The counts, on stderr."""
+        if self.failed > NAMED:
+            streams.warn(f"and {self.failed - NAMED:,} more failed: their rows have `error`")
+        none = self.total - self.files
+        beside = f"; {layout.count(none, 'file')} without rows" if none else ""
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        streams.say(f"{layout.count(self.rows, 'row')} of {layout.count(self.files, 'file')}{failed}{beside}")
+        if not self.worst and not self.rows:
+            self.worst = int(ExitCode.NO)
+
+
+def _failure(file: SourceFile, rows: bytes) -> str:
+    """The words of the first failure in a file's rows."""
+    for line in rows.splitlines():
+        told = loads(line).get("error")
+        if isinstance(told, dict):
+            text = str(told.get("text"))
+            return text if file.name in text else f"{file.name}: {text}"
+    return f"{file.name}: failed"

@@ -1,0 +1,271 @@
+"""What `ctxkit sql` and `ctxkit fleet sql` share: which word is the query, the run, and how its rows are printed.
+
+Pipeline: `fleet/log_tables.py` or a dataset -> `fleet/database.py` -> here -> `terminal/query_table.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxkit.cli.terminal import query_table, streams
+from ctxkit.cli.terminal.layout import count, width, wrap_width
+from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.errors import ExitCode, ReadFailed, Usage, reason_of
+from ctxkit.fleet.database import Database, QueryResult, parquet
+from ctxkit.fleet.tables import TABLES
+from ctxkit.fleet.views import VIEWS
+from ctxkit.store.atomic import create
+from ctxkit.store.config import Config, load
+from ctxkit.store.sidecar import user_config
+
+LARGEST = 1 << 20
+"""Most bytes of a file with a query."""
+ENDINGS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".tsv": "tsv"}
+"""Ending of an output -> its form."""
+FORMS = ("json", "csv", "table")
+"""Forms that have a flag."""
+STDOUT = "-"
+
+
+class Printing(NamedTuple):
+    """How a result is printed, as it was asked for. `parquet`, `output`: new files, None for standard output."""
+
+    json: bool = False
+    csv: bool = False
+    table: bool = False
+    parquet: str | None = None
+    output: str | None = None
+
+    def form(self) -> str:
+        """`table`, `tsv`, `csv`, `json` or `parquet`. Raises Usage for options that do not go together."""
+        named = [form for form in FORMS if getattr(self, form)]
+        if len(named) > 1 or (named and self.parquet is not None):
+            others = [*(f"--{form}" for form in named), *(["--parquet"] if self.parquet is not None else [])]
+            raise Usage(f"{' and '.join(others)} are two forms: nothing was run", "use only one of them")
+        if self.parquet is not None:
+            if self.output is not None:
+                raise Usage("--parquet and -o name two files: nothing was run", "use only one of them")
+            if self.parquet == STDOUT and streams.Streams.columns:
+                raise Usage("Parquet is not for a terminal: nothing was run", "--parquet FILE")
+            return "parquet"
+        if named:
+            return named[0]
+        if self.output is not None and (form := ENDINGS.get(os.path.splitext(self.output)[1].lower())):
+            return form
+        return "table" if streams.Streams.columns and self.output is None else "tsv"
+
+
+def query_of(words: Sequence[str], file: str | None, usage: str) -> tuple[list[str], str]:
+    """The words before the query, and the query: the last word, which has a blank or names a view or a table.
+
+    `file`: a file with the query, - for standard input; then all words stand before it. Raises Usage, ReadFailed.
+    """
+    if file is not None:
+        return list(words), _written(file)
+    if not words:
+        raise Usage("no query: nothing was run", usage)
+    *before, last = words
+    if re.search(r"\s", last.strip()):
+        if os.path.exists(last):
+            raise Usage(f"{last!r} is a file, and the last word is the query: nothing was run", usage)
+        return before, last
+    if last in VIEWS or last in TABLES:
+        return before, f"FROM {last}"
+    shown = f"{last!r} is the last word, and no query: it has no blank, and is no view or table"
+    raise Usage(f"{shown}: nothing was run", f"{usage}; ctxkit sql --views lists views")
+
+
+def _written(file: str) -> str:
+    if file == STDOUT:
+        if streams.Streams.stdin_use:
+            raise Usage(f"standard input cannot be both {streams.Streams.stdin_use} and the query", "--query FILE")
+        streams.Streams.stdin_use = "the query"
+        if sys.stdin is None:
+            raise Usage("--query -: standard input is closed: nothing was run", "--query FILE")
+        data = sys.stdin.buffer.read(LARGEST + 1)
+    else:
+        try:
+            with open(file, "rb") as source:
+                data = source.read(LARGEST + 1)
+        except OSError as error:
+            raise ReadFailed(f"--query {file}: {reason_of(error)}: nothing was run") from error
+    if len(data) > LARGEST:
+        raise Usage(f"--query {file}: more than {LARGEST:,} bytes: nothing was run", "a file with a query")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Usage(f"--query {file}: not UTF-8: nothing was run", "a file with a query") from error
+
+
+def load_config() -> Config:
+    """The settings of the working folder."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # the working folder is gone
+        here = None
+    return load(None, here, os.environ, user_config(os.environ))
+
+
+def seconds_of(timeout: str | None, config: Config) -> float | None:
+    """The time that a query may take: of --timeout, else of the config; None for any. Raises BadTime."""
+    if timeout is None:
+        return float(config["sql.timeout"]) or None
+    if timeout == "off":
+        return None
+    from ctxkit.when import duration
+
+    return float(duration(timeout))
+
+
+def of_dataset(
+    place: str | None, words: Sequence[str], query: str | None, printing: Printing, timeout: str | None
+) -> int:
+    """Run `fleet sql`: a query on the dataset at `place`; the exit status. Raises what `answer` raises."""
+    usage = "ctxkit fleet sql --dataset DATASET 'select …'"
+    if not place:
+        raise Usage("which dataset? nothing was run", usage)
+    printing.form()
+    others, sql = query_of(words, query, usage)
+    if others:
+        raise Usage(f"{others[0]!r} is one word too many: nothing was run", f"{usage}, or ctxkit sql LOG... 'select …'")
+    return answer(lambda memory: Database.of_dataset(place, memory), sql, printing, timeout)
+
+
+def answer(opened: Callable[[str], Database], sql: str, printing: Printing, timeout: str | None) -> int:
+    """Run a query on the database that `opened` makes for a memory limit, and print its rows; the exit status.
+
+    Raises what `Database.query` raises, CannotCreate for the output.
+    """
+    form = printing.form()
+    config = load_config()
+    limit = seconds_of(timeout, config)
+    target = printing.parquet or printing.output
+    if target not in (None, STDOUT) and os.path.lexists(target):  # before minutes of work; `create` checks it again
+        create(target, [])
+    with closing(opened(config["sql.memory_limit"])) as database:
+        result = database.query(sql, limit)
+        counted = _Counted(result)
+        if form == "parquet":
+            pieces: Iterator[bytes] = parquet(counted)
+        elif form == "table" and target is None:
+            _print_table(counted)
+            streams.flush()
+            streams.say(count(counted.rows_read, "row"))
+            return ExitCode.DONE
+        else:
+            pieces = _pieces(form, counted)
+        if target in (None, STDOUT):
+            streams.out_bytes(pieces)
+            streams.flush()
+            streams.say(count(counted.rows_read, "row"))
+        else:
+            create(target, pieces)
+            streams.Streams.done = f"{count(counted.rows_read, 'row')} written to {target}"
+            streams.say(f"{count(counted.rows_read, 'row')} written to {target}")
+    return ExitCode.DONE
+
+
+class _Counted(QueryResult):
+    """A result that counts its rows while they are read."""
+
+    def __init__(self, result: QueryResult) -> None:
+        super().__init__(result.columns, result.schema, result.batches())
+        self.rows_read = 0
+
+    def batches(self) -> Iterator[Any]:
+        for batch in super().batches():
+            self.rows_read += batch.num_rows
+            yield batch
+
+
+def _pieces(form: str, result: QueryResult) -> Iterator[bytes]:
+    names = [column.name for column in result.columns]
+    if form == "json":
+        for row in result.rows():
+            yield query_table.as_json(names, row)
+    elif form == "table":
+        table = query_table.Table(names, result.rows(), width())
+        for line in table.lines():
+            yield ("".join(span if isinstance(span, str) else span.text for span in line) + "\n").encode()
+    else:
+        written = query_table.as_csv if form == "csv" else query_table.as_tsv
+        for values in chain([names], result.rows()):
+            yield written(values)
+
+
+def _print_table(result: QueryResult) -> None:
+    table = query_table.Table([column.name for column in result.columns], result.rows(), width())
+    for line in table.lines():
+        streams.out(*line)
+    if table.left_out:
+        streams.say(f"no room for {count(len(table.left_out), 'column')}: {', '.join(table.left_out)}; --json has all")
+
+
+def show_listed(names: Sequence[str], *, views: bool, schema: bool, json: bool) -> int:
+    """Print what --views or --schema lists. Raises Usage for both, and for unknown names."""
+    if views and schema:
+        raise Usage("--views and --schema print two lists", "use only one of them")
+    return show_views(names, json=json) if views else show_schema(names, json=json)
+
+
+def show_views(names: Sequence[str], *, json: bool) -> int:
+    """Print the ready questions, or those with these names: what each answers, and its SQL. Raises Usage."""
+    for place, name in enumerate(_known(names, VIEWS, "view")):
+        view = VIEWS[name]
+        if json:
+            columns = {column.name: column.meaning for column in view.columns}
+            streams.out_json({"view": name, "meaning": view.meaning, "columns": columns, "sql": view.sql})
+            continue
+        if place:
+            streams.out("")
+        streams.out(Styled(name, "bold"))
+        _print_wrapped(view.meaning)
+        streams.out("")
+        for line in view.sql.splitlines():
+            streams.out(Styled(f"    {line}", "dim"))
+    return ExitCode.DONE
+
+
+def show_schema(names: Sequence[str], *, json: bool) -> int:
+    """Print the columns of the tables, or of the tables and views with these names. Raises Usage."""
+    every = [*TABLES, *VIEWS] if names else list(TABLES)
+    for place, name in enumerate(_known(names, every, "table or view")):
+        if not json:
+            if place:
+                streams.out("")
+            streams.out(Styled(name, "bold"))
+        for column, kind, meaning in _columns(name):
+            if json:
+                streams.out_json({"table": name, "column": column, "type": kind, "meaning": meaning})
+            else:
+                _print_wrapped(f"{column}{f' ({kind})' if kind else ''}: {meaning}", hang=6)
+    return ExitCode.DONE
+
+
+def _columns(name: str) -> Iterator[tuple[str, str | None, str]]:
+    """Name, type and meaning of the columns of a table or view; views have no declared types."""
+    for column in TABLES.get(name, ()):
+        yield column.name, column.type, column.meaning
+    for shown in VIEWS[name].columns if name in VIEWS else ():
+        yield shown.name, None, f"{shown.meaning[:1].upper()}{shown.meaning[1:]}."
+
+
+def _known(names: Sequence[str], known: Iterable[str], what: str) -> list[str]:
+    every = list(known)
+    for name in names:
+        if name not in every:
+            raise Usage(f"there is no {what} {name!r}", ", ".join(every))
+    return [*names] if names else every
+
+
+def _print_wrapped(text: str, hang: int = 2) -> None:
+    for line in wrapped([f"  {text}"], min(wrap_width(), 100), hang, hard=True):
+        streams.out(*line)

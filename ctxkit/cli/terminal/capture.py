@@ -1,0 +1,66 @@
+"""Captures what the run of a command on one of many logs prints, in this process or in one of a pool.
+
+Pipeline: `cli/many_logs.py` -> here -> the command, with `streams.py` as always, but without terminal, pager or
+progress -> the bytes, which the outer run prints in the order of the logs.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ctxkit.cli.terminal import streams
+
+
+class Manner(NamedTuple):
+    """How the outer run prints: whether its result and its reports are coloured, and whether reports are JSON lines."""
+
+    colour: bool
+    err_colour: bool
+    events: bool
+
+    @classmethod
+    def now(cls) -> Manner:
+        """That of the current run."""
+        run = streams.Streams
+        return cls(run.colour, run.err_colour, run.events is not None)
+
+
+class Capture:
+    """What a run printed: `out` and `err`, complete at the end of the block."""
+
+    out = b""
+    err = b""
+
+
+@contextmanager
+def captured(words: Sequence[str], manner: Manner) -> Iterator[Capture]:
+    """Run the block as a call of its own (`words`), and keep what it prints. The outer run's state comes back."""
+    run, found = streams.Streams, Capture()
+    kept = {name: value for name, value in vars(run).items() if name[0] != "_" and not isinstance(value, classmethod)}
+    files = sys.stdout, sys.stderr
+    sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    sys.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    try:
+        run.begin(words, paged=False)
+        run.colour, run.err_colour, run.among = manner.colour, manner.err_colour, True
+        if manner.events:
+            from ctxkit.cli.terminal.event_log import EventLog
+
+            run.events = EventLog(words[0])
+        yield found
+    finally:
+        streams.end()
+        found.out, found.err = _taken(sys.stdout), _taken(sys.stderr)
+        sys.stdout, sys.stderr = files
+        for name, value in kept.items():
+            setattr(run, name, value)
+
+
+def _taken(stream: io.TextIOWrapper) -> bytes:
+    stream.flush()
+    buffer = stream.buffer
+    return buffer.getvalue() if isinstance(buffer, io.BytesIO) else b""

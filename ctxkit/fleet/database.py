@@ -1,0 +1,419 @@
+"""Questions in SQL over the tables: DuckDB in memory, which reads only the dataset, and writes nothing.
+
+Pipeline: a dataset, or `rows.py` -> tables here, `views.py` -> a query -> batches of rows -> `cli/sql_run.py`.
+duckdb is loaded only here. A query runs in a thread, so that Ctrl-C and a time limit end it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import queue
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from ctxkit.errors import BadQuery, ReadFailed, reason_of
+from ctxkit.fleet.dataset import TEMPORARY, Dataset
+from ctxkit.fleet.sources import file_system, named_errors
+from ctxkit.fleet.tables import TABLES, arrow, missing, schema
+from ctxkit.fleet.views import VIEWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARQUET = ".parquet"
+ROWS = 2048
+"""Rows of a batch."""
+AHEAD = 4
+"""Batches that wait for the reader."""
+MEMORY = "50%"
+"""Memory that DuckDB may use, if nothing else is said: half of the machine's."""
+READS = ("SELECT", "EXPLAIN", "MULTI")
+"""Kinds of statements that only read; MULTI is a PIVOT."""
+CLOSED = {
+    "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "allow_community_extensions":
+    "false", "python_enable_replacements": "false", "errors_as_json": "true", "temp_directory": "",
+    "allow_persistent_secrets": "false", "custom_user_agent": "ctxkit",
+}  # fmt: skip
+"""Settings of every database: nothing is fetched, loaded or kept on disk, and no variable of Python is a table."""
+LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
+"""What is said before the query: no file but the dataset's, and no way back."""
+_OUTSIDE = re.compile(r"file system operations are disabled|extensions is disabled through configuration")
+_MEANT = re.compile(r"(?:Did you mean|Candidate bindings:[: ]*|Candidate tables:) ?(.+?)\??$")
+"""What DuckDB offers in the place of a name."""
+_STOPPED = re.compile(r"interrupt", re.I)
+SHOWN = 60
+"""Most characters of the line of a query in an error."""
+
+
+class ResultColumn(NamedTuple):
+    """A column of a result: its name, which no other of the result has, and DuckDB's name of its type."""
+
+    name: str
+    type: str
+
+
+class QueryResult:
+    """The rows of a query, read while they are asked for. `columns`: in order; `schema`: the same for Arrow."""
+
+    def __init__(self, columns: Sequence[ResultColumn], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        self.columns, self.schema, self._batches = columns, schema, batches
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, once, as Arrow batches whose columns have the names of `columns`. Raises what `query` raises."""
+        for batch in self._batches:
+            if batch.num_rows:
+                yield batch.rename_columns(self.schema.names)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, once, as values of Python. Raises what `query` raises."""
+        for batch in self.batches():
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+class Database:
+    """Tables and views to ask. `memory`: DuckDB's limit (`2GB`, `50%`). A context manager: it ends what still runs."""
+
+    def __init__(self, memory: str = MEMORY) -> None:
+        self._duckdb = _library()
+        self._stopped = threading.Event()
+        self._worker: threading.Thread | None = None
+        try:
+            self._connection = self._duckdb.connect(":memory:", config={**CLOSED, "memory_limit": memory})
+        except self._duckdb.Error as error:
+            raise BadQuery(f"memory limit {memory!r}: {_said(error)[0]}", "2GB, or 50%") from error
+
+    @classmethod
+    def of_tables(cls, tables: Mapping[str, pa.Table | pa.dataset.Dataset], memory: str = MEMORY) -> Self:
+        """A database of tables or datasets of Arrow, by their names in `TABLES`; one that is not given is empty.
+
+        Raises BadQuery for a `memory` that cannot be read, Usage if duckdb or pyarrow is not installed.
+        """
+        made = cls(memory)
+        for name in TABLES:
+            given = tables.get(name)
+            made._connection.register(name, schema(name).empty_table() if given is None else given)
+        made._closed(())
+        return made
+
+    @classmethod
+    def of_files(cls, files: Mapping[str, Sequence[str | Path]], memory: str = MEMORY) -> Self:
+        """A database of Parquet files, which stand for the rows of each table. No other file can be read from it.
+
+        Raises what `of_tables` raises, and ReadFailed for a file that is no Parquet.
+        """
+        made = cls(memory)
+        paths = {name: [os.path.abspath(path) for path in files.get(name, ())] for name in TABLES}
+        allowed = [path for some in paths.values() for path in some]
+        try:
+            made._connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, allowed))}]")
+            for name, columns in TABLES.items():
+                if paths[name]:
+                    listed = ", ".join(map(_quoted, paths[name]))
+                    source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+                    known = made._connection.execute(f"DESCRIBE FROM {source}").fetchall()
+                    there = {one[0] for one in known}
+                    fields = [
+                        f'"{one.name}"' if one.name in there else f'NULL::{TYPES[one.type]} AS "{one.name}"'
+                        for one in columns
+                    ]
+                    made._connection.execute(f"CREATE VIEW {name} AS SELECT {', '.join(fields)} FROM {source}")  # noqa: S608
+                else:
+                    made._connection.register(name, schema(name).empty_table())
+        except made._duckdb.Error as error:
+            text = _said(error)[0].partition("\n")[0]
+            raise ReadFailed(f"the dataset cannot be read: {text}", "ctxkit fleet ingest makes it again") from error
+        made._closed(allowed)
+        return made
+
+    @classmethod
+    def of_dataset(cls, place: str, memory: str = MEMORY) -> Self:
+        """A database of a dataset, at a path or URL. Links in it are not followed.
+
+        Raises what `of_files` raises; NoSuchLog if there is no dataset, BadDataset for one of another schema.
+        """
+        dataset = Dataset(place)
+        dataset.opened()
+        if dataset.remote:
+            return cls.of_tables({name: _remote(dataset, name) for name in TABLES}, memory)
+        return cls.of_files({name: _own_files(dataset.path(name)) for name in TABLES}, memory)
+
+    def _closed(self, allowed: Sequence[str]) -> None:
+        """Add the views, and lock everything."""
+        for view in VIEWS.values():
+            self._connection.execute(f"CREATE VIEW {view.name} AS {view.sql}")
+        for lock in LOCKS:
+            self._connection.execute(lock)
+
+    def query(self, sql: str, timeout: float | None = None) -> QueryResult:
+        """Run one statement that reads: a select, also as VALUES, FROM, PIVOT, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN.
+
+        `timeout`: seconds to wait for all of its rows; what the reader does with them does not count. Raises BadQuery
+        if it cannot be run, would change something, reads anything else, or exceeds its time or memory; so does
+        reading the rows.
+        """
+        statement = self._statement(sql)
+        batches = self._run(statement, sql, timeout)
+        columns, schema = next(batches)
+        return QueryResult(columns, schema, batches)
+
+    def _statement(self, sql: str) -> Any:
+        """The one statement in a text. Raises BadQuery."""
+        try:
+            found = self._connection.extract_statements(sql)
+        except self._duckdb.Error as error:
+            raise self._bad(error, sql) from error
+        if len(found) != 1:
+            many = f"{len(found)} statements" if found else "no statement"
+            raise BadQuery(f"the query has {many}, and must be one: nothing was run", "WITH … SELECT … joins several")
+        kind = found[0].type.name
+        if kind not in READS:
+            raise BadQuery(f"{_word(sql)} does not only read: nothing was run", "begin with SELECT, FROM or WITH")
+        return found[0]
+
+    def _run(self, statement: Any, sql: str, timeout: float | None) -> Iterator[Any]:
+        """The columns of the result, then its batches. The query runs in a thread; this one can be interrupted."""
+        made: queue.Queue[Any] = queue.Queue(AHEAD)
+        self._worker = threading.Thread(target=self._work, args=(statement, made), daemon=True)
+        self._worker.start()
+        waited = 0.0
+        try:
+            while True:
+                began = time.monotonic()
+                try:
+                    found = made.get(timeout=None if timeout is None else max(0.0, timeout - waited))
+                    waited += time.monotonic() - began
+                except queue.Empty:
+                    text = f"the query ran longer than {timeout:g} s and was stopped"
+                    raise BadQuery(text, "--timeout with more, or a query that reads less") from None
+                if found is None:
+                    return
+                if isinstance(found, BaseException):
+                    raise self._bad(found, sql, statement) from found
+                yield found
+        finally:
+            self._stop()
+
+    def _work(self, statement: Any, made: queue.Queue[Any]) -> None:
+        """Run in the thread: put columns, batches and an end, or what was raised."""
+        try:
+            relation = self._connection.sql(statement)
+            names, reader = _unlike(relation.columns), relation.to_arrow_reader(ROWS)
+            columns = [ResultColumn(*one) for one in zip(names, map(str, relation.types), strict=True)]
+            fields = [field.with_name(name) for field, name in zip(reader.schema, names, strict=True)]
+            going = self._put(made, (columns, arrow().schema(fields)))
+            while going and (batch := next(reader, None)) is not None:
+                going = self._put(made, batch)
+            self._put(made, None)
+        except BaseException as error:  # the other thread raises it
+            self._put(made, error)
+
+    def _put(self, made: queue.Queue[Any], value: Any) -> bool:
+        """Whether the reader still waits for it."""
+        while not self._stopped.is_set():
+            try:
+                made.put(value, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def _stop(self) -> None:
+        """End the thread, and what it runs."""
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        self._stopped.set()
+        while worker.is_alive():
+            self._connection.interrupt()
+            worker.join(0.05)
+        self._stopped.clear()
+
+    def close(self) -> None:
+        """End what runs, and free the memory."""
+        self._stop()
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _bad(self, error: BaseException, sql: str, statement: Any = None) -> BaseException:
+        """The error for what DuckDB raised; anything else as it is."""
+        if not isinstance(error, self._duckdb.Error):
+            if isinstance(error, RuntimeError) and _STOPPED.search(str(error)):
+                return KeyboardInterrupt()
+            return error
+        if statement is not None and isinstance(error, self._duckdb.BinderException | self._duckdb.CatalogException):
+            try:  # a relation does not say where the error is, a statement does; it fails before it is run
+                self._connection.execute(statement)
+            except self._duckdb.Error as again:
+                error = again
+        return self._worded(error, sql)
+
+    def _worded(self, error: BaseException, sql: str) -> BadQuery:
+        text, told = _said(error)
+        if isinstance(error, self._duckdb.OutOfMemoryException):
+            return BadQuery(
+                "the query needs more memory than it may use: nothing more was printed",
+                "ctxkit config set --user sql.memory_limit 80%, or a query that keeps less",
+            )
+        if _OUTSIDE.search(text):
+            named = re.search(r'"([^"]+)"', text)
+            what = named[1] if named else "that"
+            return BadQuery(f"{what} is not one of the tables: a query reads nothing else", _names())
+        kind = told.get("error_subtype")
+        candidates = ""
+        if kind == "MISSING_ENTRY" and told.get("type") == "Table":
+            candidates = _names()
+        elif kind == "COLUMN_NOT_FOUND" or "does not have a column named" in text:
+            candidates = _columns(sql)
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        first = lines[0].rstrip(".!") if lines else type(error).__name__
+        meant = [f"{found[1]}?" for line in lines[1:] if (found := _MEANT.match(line))]
+        place = _place(sql, told.get("position"))
+        return BadQuery(f"{first[:1].lower() + first[1:]}{place}", "; ".join(filter(None, (*meant[:1], candidates))))
+
+
+TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN"}
+"""Type of a column -> DuckDB's."""
+
+
+def parquet(result: QueryResult) -> Iterator[bytes]:
+    """The rows of a result as the pieces of one Parquet file. Raises what reading the rows raises."""
+    pa = arrow()
+    import pyarrow.parquet as pq
+
+    sink = _Pieces()
+    try:
+        writer = pq.ParquetWriter(sink, result.schema, compression="zstd")
+        for batch in result.batches():
+            writer.write_batch(batch)
+            yield sink.taken()
+        writer.close()
+    except pa.ArrowException as error:
+        text = str(error).partition("\n")[0]
+        raise BadQuery(f"Parquet cannot hold a column of the result: {text}", "cast it: CAST(x AS VARCHAR)") from error
+    yield sink.taken()
+
+
+class _Pieces(io.RawIOBase):
+    """A file that gives away what was written to it."""
+
+    def __init__(self) -> None:
+        self._held, self._size = bytearray(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._held += piece
+        self._size += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        return self._size
+
+    def taken(self) -> bytes:
+        """What was written since the last call."""
+        held, self._held = bytes(self._held), bytearray()
+        return held
+
+
+def _own_files(folder: str) -> list[str]:
+    """The Parquet files of a table: whole ones, and no links, which may lead anywhere."""
+    try:
+        if os.path.islink(folder):
+            return []
+        with os.scandir(folder) as entries:
+            found = [one.path for one in entries if one.is_file(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ReadFailed(f"{folder}: cannot read: {reason_of(error)}") from error
+    return sorted(one for one in found if one.endswith(PARQUET) and not os.path.basename(one).startswith(TEMPORARY))
+
+
+def _remote(dataset: Dataset, table: str) -> Any:
+    """A table of a dataset behind a URL: Arrow reads the columns and rows that a query asks for."""
+    import pyarrow.dataset
+
+    place = dataset.path(table)
+    fs, path = file_system(place)
+    with named_errors(place):
+        found = fs.ls(path, detail=False) if fs.exists(path) else []
+        files = sorted(one for one in found if one.endswith(PARQUET))
+        return pyarrow.dataset.dataset(files, schema=schema(table), format="parquet", filesystem=fs)
+
+
+def _library() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise missing("duckdb") from error
+    return duckdb
+
+
+def _said(error: BaseException) -> tuple[str, dict[str, str]]:
+    """The words of an error of DuckDB without its kind, and the details that it gives."""
+    text = re.sub(r"^[A-Za-z ]+ Error: ", "", str(error), count=1)
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return text, {}
+    return str(told.get("exception_message", text)), told
+
+
+def _place(sql: str, position: str | None) -> str:
+    """`: line 2, character 5: FROM mesages`; positions of DuckDB count bytes. "" without a position."""
+    if position is None or not position.isdigit():
+        return ""
+    before = sql.encode()[: int(position)].decode("utf-8", "ignore")
+    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1)
+    rest = sql[len(before) - column :].partition("\n")[0]
+    shown = rest[column:].strip()[:SHOWN]
+    return f": line {line}, character {column + 1}" + (f", at `{shown}`" if shown else ", at the end")
+
+
+def _names() -> str:
+    return f"tables: {', '.join(TABLES)}; ctxkit sql --views lists views"
+
+
+def _columns(sql: str) -> str:
+    """The columns of the tables and views that a query names; their names, if it names none."""
+    known = {name: [one.name for one in columns] for name, columns in TABLES.items()}
+    known |= {name: [one.name for one in view.columns] for name, view in VIEWS.items()}
+    words = set(re.findall(r"\w+", sql.lower()))
+    return "; ".join(f"{name} has {', '.join(columns)}" for name, columns in known.items() if name in words) or _names()
+
+
+def _word(sql: str) -> str:
+    """The first word of a query, in capitals."""
+    found = re.search(r"[A-Za-z]+", re.sub(r"--[^\n]*|/\*.*?\*/", " ", sql, flags=re.S))
+    return found[0].upper() if found else "that"
+
+
+def _unlike(names: Sequence[str]) -> list[str]:
+    """Names, of which none is twice: `n`, `n_2`."""
+    taken: set[str] = set()
+    made = []
+    for name in names:
+        one, k = name, 1
+        while one in taken:
+            k += 1
+            one = f"{name}_{k}"
+        taken.add(one)
+        made.append(one)
+    return made
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

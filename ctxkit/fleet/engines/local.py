@@ -1,0 +1,38 @@
+"""The engine of one machine: the pool of processes that `--jobs` uses too.
+
+Pipeline: `mapping.py` gives the files and takes their rows, in the same order. A file whose process dies is tried again
+alone (`pool.py`); if that one dies too, the file's row is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from ctxkit.errors import Unforeseen, WorkerKilled
+from ctxkit.fleet.functions import FileRows, MapCall, answer, failed
+from ctxkit.fleet.pool import DIED, Failure, results
+from ctxkit.fleet.sources import SourceFile
+
+
+def run(call: MapCall, files: Iterable[SourceFile], jobs: int) -> Iterator[tuple[SourceFile, FileRows]]:
+    """Each file with its rows, in order. `jobs`: processes; with 1 everything runs in this one.
+
+    Raises KeyboardInterrupt, and leaves no process behind.
+    """
+    found = results(partial(answer, call), files, jobs)
+    for file, made, failure in found:
+        if made is not None:
+            yield file, made
+        else:
+            yield file, died(file) if failure is None or failure.reason == DIED else unforeseen(file, failure)
+
+
+def died(file: SourceFile) -> FileRows:
+    """The row of a file whose process died twice: the same of every engine."""
+    return failed(file.name, WorkerKilled(f"{file.name}: its process died twice: killed, or out of memory"))
+
+
+def unforeseen(file: SourceFile, failure: Failure) -> FileRows:
+    """The row of a file at which something failed that is caught nowhere else."""
+    return failed(file.name, Unforeseen(f"{file.name}: {failure.text}", failure.hint))

@@ -1,0 +1,169 @@
+"""The engine of a cluster: Ray Data (extra `fleet-ray`), on this machine alone or where `RAY_ADDRESS` says.
+
+Pipeline: `mapping.py` gives the files and takes their rows, in the same order. A task has some files; Ray starts it
+again if its process or its machine dies. Files whose task died every time are done alone, each in a task of its own:
+one that dies twice is a row with an error. Only this module imports ray.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+import msgspec
+
+from ctxkit.errors import ClusterFailed, Usage
+from ctxkit.fleet.engines.local import died
+from ctxkit.fleet.functions import FileRows, MapCall, answer
+from ctxkit.fleet.pool import ALONE
+from ctxkit.fleet.sources import SourceFile
+
+ADDRESS = "RAY_ADDRESS"
+"""The variable with a cluster's address, as Ray itself reads it."""
+TOGETHER = 64
+"""The most files of one task."""
+RETRIES = 2
+"""How often a task is started again, unless `--retries` says otherwise."""
+SHARE = 4
+"""Tasks for each processor, if there are few files: a process that is slow keeps the others waiting less."""
+
+
+class RayResources(msgspec.Struct, frozen=True):
+    """What each task may use. `cpus`: processors, also a part of one; `memory`: bytes, 0 for Ray's own choice.
+
+    `retries`: how often a task is started again after its process or machine died.
+    """
+
+    cpus: float = 1.0
+    memory: int = 0
+    retries: int = RETRIES
+
+
+def run(
+    call: MapCall, files: Sequence[SourceFile], jobs: int, resources: RayResources | None = None
+) -> Iterator[tuple[SourceFile, FileRows]]:
+    """Each file with its rows, in order. `jobs`: processors of the Ray that is started here, if there is no cluster.
+
+    A program that is connected to Ray already stays so. Raises Usage without Ray; ClusterFailed if the cluster cannot
+    be reached or all of it fails.
+    """
+    if not files:
+        return
+    asked = resources or RayResources()
+    ray, before = _started(jobs)
+    with _only_bytes():
+        try:
+            yield from _rows(ray, call, files, asked)
+        except ray.exceptions.RayError as error:
+            text = f"the cluster failed: {type(error).__name__}: {str(error).splitlines()[0][:200]}"
+            raise ClusterFailed(text, "with --ledger the run goes on from where it was") from error
+        finally:
+            if not before:
+                ray.shutdown()
+
+
+class _OnlyBytes:
+    """Standard output for rows, which are bytes: text, which Ray prints from a thread of its own, is for stderr."""
+
+    def __init__(self, output: Any) -> None:
+        self._output = output
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._output, name)
+
+    def write(self, text: str) -> int:
+        """To standard error."""
+        return sys.stderr.write(text)
+
+
+@contextmanager
+def _only_bytes() -> Iterator[None]:
+    before = sys.stdout
+    sys.stdout = cast(TextIO, _OnlyBytes(before))
+    try:
+        yield
+    finally:
+        sys.stdout = before
+
+
+def _started(jobs: int) -> tuple[Any, bool]:
+    """Ray, connected to the cluster or started here; and whether it was before."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that was not asked for
+    os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # 30 are too few where others work, too
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # else a message is held back until after the last row
+    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise Usage("--engine ray needs Ray", "pip install 'ctxkit-cli[fleet-ray]'") from error
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    if ray.is_initialized():
+        return ray, True
+    here = {} if os.environ.get(ADDRESS) else {"num_cpus": jobs, "include_dashboard": False}
+    try:
+        ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **here)
+    except Exception as error:  # Ray has errors of many kinds for it
+        where = os.environ.get(ADDRESS, "this machine")
+        raise ClusterFailed(f"{where}: no Ray: {str(error).splitlines()[0][:200]}", f"is {ADDRESS} right?") from error
+    return ray, False
+
+
+def _rows(
+    ray: Any, call: MapCall, files: Sequence[SourceFile], asked: RayResources
+) -> Iterator[tuple[SourceFile, FileRows]]:
+    context = ray.data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    context.max_errored_blocks = -1  # the files of a task that is lost are done alone
+    context.enable_progress_bars = False
+    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    together = max(1, min(TOGETHER, len(files) // (SHARE * cpus)))
+    items = [{"i": i, "file": pickle.dumps(file)} for i, file in enumerate(files)]
+    options: dict[str, Any] = {"num_cpus": asked.cpus}
+    if asked.memory:
+        options["memory"] = asked.memory
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = ray.data.from_items(items, override_num_blocks=-(-len(files) // together)).map_batches(
+            _answers, fn_args=(call,), batch_size=None, batch_format="pyarrow", max_retries=asked.retries, **options
+        )
+    next_one = 0
+    for row in made.iter_rows():
+        if row["i"] > next_one:
+            yield from _alone(ray, call, files[next_one : row["i"]], options)
+        yield files[row["i"]], FileRows(row["rows"], row["code"])
+        next_one = row["i"] + 1
+    yield from _alone(ray, call, files[next_one:], options)
+
+
+def _answers(batch: Any, call: MapCall) -> Iterator[Any]:
+    """In a worker: the rows of the files of one task."""
+    import pyarrow
+
+    for i, file in zip(batch["i"].to_pylist(), batch["file"].to_pylist(), strict=True):
+        made = answer(call, pickle.loads(file))  # noqa: S301  # our own
+        rows = pyarrow.array([made.rows], pyarrow.large_binary())
+        yield pyarrow.table({"i": [i], "rows": rows, "code": [made.code]})
+
+
+def _alone(
+    ray: Any, call: MapCall, files: Sequence[SourceFile], options: dict[str, Any]
+) -> Iterator[tuple[SourceFile, FileRows]]:
+    """The rows of files whose task was lost, each from a task of its own, which is started again once.
+
+    The first time may be the first at all, if another file ended the task.
+    """
+    task = ray.remote(max_retries=ALONE - 1, **options)(answer)
+    started = [(file, task.remote(call, file)) for file in files]
+    for file, reference in started:
+        try:
+            yield file, ray.get(reference)
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
+            yield file, died(file)

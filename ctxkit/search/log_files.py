@@ -1,0 +1,72 @@
+"""Finds the files that many places stand for: logs by name, and folders with all logs below, each file once.
+
+Used by the commands that take many logs; `store/folder.py` walks, as for `recall` and `sessions`. Whether a file below
+a folder is a log is only known when it is read; what is no log is then left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ctxkit.formats import registry
+from ctxkit.store.folder import Known, walk
+
+
+class LogFile(NamedTuple):
+    """A file to read. `size`: its bytes, 0 if unknown. `error`: why it, or a folder, cannot be read.
+
+    `folder`: the place below which it was found, "" if it was named itself.
+    """
+
+    path: str
+    size: int = 0
+    folder: str = ""
+    error: OSError | None = None
+
+
+def log_files(places: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
+    """The files of the places, in their order, those below a folder by name; each once, whatever links lead to it.
+
+    The logs of a session's own agents, which its program keeps beside it, are left out where the session is found too:
+    `sessions` lists the same. So are sidecars and what is below `.git`.
+    """
+    known: Known = set()
+    found = [one for place in places for one in _of(os.fspath(place), known)]
+    paths = {one.path for one in found}
+    return [one for one in found if not (one.folder and _is_agents(one.path, paths))]
+
+
+def _of(place: str, known: Known) -> Iterator[LogFile]:
+    try:
+        if not os.path.isdir(place):
+            at = os.stat(place)
+            if (at.st_dev, at.st_ino) not in known:
+                known.add((at.st_dev, at.st_ino))
+                yield LogFile(place, at.st_size)
+            return
+        for entry in walk(Path(place), known):
+            if entry.sidecar or ".git" in entry.path.parts:
+                continue
+            size = 0 if entry.found is None else entry.found.st_size
+            yield LogFile(str(entry.path), size, place, entry.error)
+    except OSError as error:
+        yield LogFile(place, error=error)
+
+
+def _is_agents(path: str, paths: set[str]) -> bool:
+    """Whether a file is the log of an agent whose session is one of the paths."""
+    return any(str(session_of(Path(path), name)) in paths for name in registry.HOMES)
+
+
+def session_of(path: Path, format: str) -> Path | None:
+    """The session to which a file of this name belongs as the log of an agent, in this format; None if it is none."""
+    place = registry.by_name(format).agents
+    if place is None:
+        return None
+    folder, before, behind = place
+    if path.parent.name != folder or not (path.name.startswith(before) and path.name.endswith(behind)):
+        return None
+    return path.parent.parent.with_name(path.parent.parent.name + path.suffix)

@@ -1,0 +1,78 @@
+"""The tables of the readers' benchmark: rows of what was run, beside those that were there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.bench.compaction import made, others, readers
+from tests.bench.compaction.cases import Case, split, tokens
+from tests.bench.compaction.honest import common, facts, later, said, whole
+from tests.bench.compaction.own import TRIMS
+from tests.bench.compaction.readers import Honest, Scored, page, run
+from tests.bench.compaction.ready import Ready, make_ready
+
+
+def scored(name: str, budget: int, value: float, case: str = "one") -> Scored:
+    return Scored(case, "tuned", True, name, budget, dict.fromkeys(readers.MEASURES, value), budget / 100)
+
+
+@pytest.fixture(scope="module")
+def case() -> Ready:
+    return make_ready(Case("made", 1, "harbour", True, False, *split(made.session(1, "harbour"))))
+
+
+def test_rows() -> None:
+    """A strategy that is not run again keeps its rows; what gave nothing for a case says how many it has."""
+    first = "\n".join(page([scored("cozempic", 10, 0.5), scored("ctxkit extract", 10, 0.25)]))
+    assert "**Tuned half** (1 cases, 0 questions)" in first and "| ctxkit extract | 10 % | 25.0 (25 to 25) " in first
+    again = "\n".join(page([scored("ctxkit extract", 10, 0.75), scored("ctxkit extract", 25, 1.0)], first))
+    rows = [line for line in again.split("\n") if line.startswith("| c")]
+    assert [row[:33] for row in rows] == [
+        "| ctxkit extract | 10 % | 75.0 (7", "| ctxkit extract | 25 % | 100.0 (", "| cozempic | 10 % | 50.0 (50 to 5",
+    ]  # fmt: skip
+    assert again.split("\n") == list(page([scored("cozempic", 10, 0.5)], again))
+    some = [scored("cozempic", 10, 0.5), scored("cozempic", 10, 0.5, "two"), scored("ctxkit extract", 10, 0.25)]
+    assert "| ctxkit extract (1 cases) | 10 % |" in "\n".join(page(some))
+
+
+def test_trims(case: Ready) -> None:
+    """Both fit, and differ; a budget below what never goes gives nothing."""
+    made_by = {name: readers.EVERY[name](case, case.total * 3 // 5) for name in TRIMS}
+    texts = [str(one) for one in made_by.values()]
+    assert len({*texts}) == len(TRIMS) == 2 and all(isinstance(one, list) for one in made_by.values())
+    prefix = said(case.contents)
+    own = Honest(case, later(prefix, []), facts(prefix), None)
+    assert run(own, "ctxkit trim", 0, common([])) is None
+
+
+def test_an_older_checkout(case: Ready, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This one, as if it were older, gives what it gives here; without a name there is none."""
+    monkeypatch.delenv(others.BEFORE, raising=False)
+    assert "ctxkit extract, before" not in others.there()
+    monkeypatch.setenv(others.BEFORE, str(Path(__file__).parents[3]))
+    assert "ctxkit extract, before" in others.there()
+    assert str(others.older(case, 3000)) == str(readers.EVERY["ctxkit extract"](case, 3000))
+
+
+def test_programs(case: Ready, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What a program leaves of the session is read back, and cut until it fits; one that fails gives nothing."""
+    program = tmp_path / "cozempic"
+    program.write_text("#!/bin/sh\necho $* >> $HOME/../asked\n", encoding="ascii")
+    program.chmod(0o755)
+    (tmp_path / "goosedump").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+    (tmp_path / "goosedump").chmod(0o755)
+    monkeypatch.setattr(others, "ALONE", ())
+    monkeypatch.setattr(others, "cut_off", lambda: True)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert {"cozempic", "goosedump"} <= others.there().keys() and shutil.which("cozempic") == str(program)
+    others._treated.clear()
+    assert len(others.cozempic(case, case.total * 2)) == len(case.contents)
+    left = others.cozempic(case, case.total // 4)
+    assert isinstance(left, list) and 0 < sum(tokens(left)) <= case.total // 4
+    assert whole(said(left)) in whole(said(case.contents))
+    others._silent.clear()
+    assert others.goosedump(case, 1000) == others.goosedump(case, 2000) != ""

@@ -1,0 +1,103 @@
+"""The result of a query as table, TSV, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from ctxkit.cli.terminal.query_table import Table, as_csv, as_json, as_tsv, plain
+from ctxkit.cli.terminal.safe_text import cells
+
+ODD = 'a\tb\nc\\d\r"e", f'
+
+
+def drawn(names: list[str], rows: list[tuple[Any, ...]], width: int) -> list[str]:
+    """The lines of a table."""
+    lines = Table(names, iter(rows), width).lines()
+    return ["".join(one if isinstance(one, str) else one.text for one in line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None), (True, True), (3, 3), (1.5, 1.5), (float("nan"), None), (float("inf"), None), ("ä", "ä"),
+        (Decimal("7"), 7), (Decimal("1.50"), 1.5), (b"\x00x", "AHg="), ([1, Decimal(2)], [1, 2]),
+        ({"a": [None]}, {"a": [None]}), (datetime.date(2026, 2, 1), "2026-02-01"),
+        (datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC), "2026-02-01T00:00:00+00:00"),
+        (datetime.timedelta(seconds=90), "0:01:30"), (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    ],
+)  # fmt: skip
+def test_plain(value: Any, expected: Any) -> None:
+    """Every type that DuckDB gives has a form in JSON."""
+    assert plain(value) == expected
+    json.dumps(plain(value), allow_nan=False)
+
+
+def test_json() -> None:
+    """A line is an object of the columns, in ASCII."""
+    line = as_json(["n", "text"], (1, "ä\n"))
+    assert line == b'{"n":1,"text":"\\u00e4\\n"}\n'
+
+
+def test_csv() -> None:
+    """A reader of CSV gets every text back."""
+    line = as_csv([1, None, ODD, True, [1]])
+    assert next(csv.reader(io.StringIO(line.decode(), newline=""))) == ["1", "", ODD, "true", "[1]"]
+
+
+def test_tsv() -> None:
+    """A row is one line, with as many tabs as there are columns less one."""
+    line = as_tsv([1, ODD, None, 0.25])
+    assert line == b'1\ta\\tb\\nc\\\\d\\r"e", f\t\t0.25\n'
+
+
+def test_table() -> None:
+    """Numbers are to the right, texts to the left, null is empty."""
+    assert drawn(["n", "name", "share"], [(1, "a", 0.5), (20, None, 0.12345678), (3, "ccc", None)], 80) == [
+        " n  name   share", " 1  a        0.5", "20       0.1235", " 3  ccc",
+    ]  # fmt: skip
+
+
+def test_small_numbers() -> None:
+    """Small shares keep their digits."""
+    assert drawn(["x"], [(0.00001234,), (0.5,), (2.0,)], 80) == ["       x", "1.23e-05", "     0.5", "       2"]
+
+
+@pytest.mark.parametrize("width", [1, 5, 20, 40, 80, 200])
+def test_width(width: int) -> None:
+    """No line is wider than the terminal, whatever is in it."""
+    rows = [(k, "wide " * k, "漢字" * k, "x" * 3 * k, k * 1.5) for k in range(40)]
+    assert all(cells(line) <= width for line in drawn(["n", "text", "kanji", "path", "share"], rows, width))
+
+
+def test_cut() -> None:
+    """The widest texts are cut first, and numbers never."""
+    lines = drawn(["n", "short", "long"], [(123456, "abc", "x" * 100)], 30)
+    assert lines[1] == "123456  abc    " + "x" * 14 + "…"
+
+
+def test_left_out() -> None:
+    """Columns for which there is no room are left out from the end, and named."""
+    table = Table(["alpha", "beta", "gamma"], iter([(10**12, 10**12, 10**12)]), 28)
+    assert table.left_out == ["gamma"]
+    assert len(list(table.lines())) == 2
+
+
+def test_rows_after_the_sample() -> None:
+    """Later rows are laid out like the first ones, wider texts cut."""
+    lines = drawn(["name"], [("abc",)] * 600 + [("x" * 50,)], 80)
+    assert len(lines) == 602
+    assert lines[-1] == "xxx…"
+
+
+def test_hostile() -> None:
+    """Control characters of a transcript have no effect, in names and in values."""
+    lines = drawn(["a\x1b[2J"], [("b\x1b]0;title\x07\nc",)], 80)
+    assert not any(ord(c) < 32 or ord(c) == 127 for line in lines for c in line)

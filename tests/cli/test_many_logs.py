@@ -1,0 +1,349 @@
+"""Many logs in one call: a line for each, in order; failures as lines; processes; previews; lists; interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli.flags import FLAGS
+from ctxkit.cli.many_logs import listed_names, processes
+from ctxkit.cli.options import ManyLogs
+from ctxkit.cli.parser import command_parser
+from ctxkit.cli.registry import COMMANDS
+from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, ctxkit, process
+
+TORN = b'{"role":"user","content":"thr'
+MANY = [name for name in COMMANDS if "files_from" in {one.name for one in command_parser(name).params}]
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two logs, a broken one, what is no log, and a folder with one more."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(SMALL)
+    (tmp_path / "b.jsonl").write_bytes(TORN)
+    (tmp_path / "notes.txt").write_text("no log")
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/c.jsonl").write_bytes(FOREIGN)
+    return tmp_path
+
+
+def test_which_commands_take_many() -> None:
+    """Those of the table, and the writers for which one preview says it all."""
+    assert MANY == [
+        "show", "status", "recall", "sessions", "forget", "compact", "trim", "undo", "export", "check",
+    ]  # fmt: skip
+    for name in MANY:
+        assert {"files_from", "jobs", "null"} <= {one.name for one in command_parser(name).params}
+    assert {key for key in ManyLogs.__annotations__} <= FLAGS.keys()
+
+
+def test_status(logs: Path) -> None:
+    """A line for each log below the folder: its name, and what --short says of it alone."""
+    ran = ctxkit("status", ".")
+    alone = {name: ctxkit("status", name, "--short").text for name in ("a.jsonl", "b.jsonl", "sub/c.jsonl")}
+    assert ran.text == "".join(f"{name}: {text}" for name, text in alone.items())
+    assert (ran.code, ran.err) == (0, "3 logs\n")
+
+
+def test_status_json(logs: Path) -> None:
+    """The JSON of each, as alone, on a line, with the name of the log; a missing one is a line, too, in its place."""
+    ran = ctxkit("status", "sub/c.jsonl", "none.jsonl", "a.jsonl", "--json")
+    c, missing, a = ran.values
+    assert {k: v for k, v in a.items() if k != "log"} == {
+        k: v for k, v in ctxkit("status", "a.jsonl", "--json").values[0].items() if k != "log"
+    }
+    assert (c["log"], a["log"]) == ("sub/c.jsonl", "a.jsonl")
+    assert missing["log"] == "none.jsonl"
+    assert missing["error"]["reason"] == "no-such-log"
+    assert ran.code == missing["error"]["code"] == 66
+    assert ran.err == "3 logs, 1 failed\n"
+
+
+@pytest.mark.parametrize("words", [["status", "."], ["check", ".", "--json"], ["show", ".", "--tools"],
+                                   ["export", ".", "--to", "openai"], ["status", ".", "--files"]])  # fmt: skip
+def test_jobs_change_nothing(logs: Path, words: list[str]) -> None:
+    """One process, two, and more than there are logs print the same, with a broken log among them."""
+    one, *more = (ctxkit(*words, "--jobs", str(jobs)) for jobs in (1, 2, 9))
+    assert one.out
+    assert [(ran.code, ran.out, ran.err) for ran in more] == [(one.code, one.out, one.err)] * 2
+
+
+def test_check(logs: Path) -> None:
+    """How many problems, and of which kinds; with --json all findings of a log in one line; with -q nothing."""
+    ran = ctxkit("check", ".")
+    assert ran.text.splitlines() == [
+        "a.jsonl: 11 messages, 0 ops: nothing found",
+        "b.jsonl: 0 messages, 0 ops: 1 problem found: torn-tail",
+        "sub/c.jsonl: 3 messages, 0 ops: nothing found",
+    ]
+    assert (ran.code, ran.err) == (1, "3 logs, 1 with exit 1\n")
+    found = {one["log"]: one for one in ctxkit("check", ".", "--json").values}
+    assert {name: one["problems"] for name, one in found.items()} == {"a.jsonl": 0, "b.jsonl": 1, "sub/c.jsonl": 0}
+    assert found["b.jsonl"]["findings"][0]["code"] == "torn-tail"
+    quiet = ctxkit("check", ".", "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (1, b"", "")
+
+
+def test_show_tools(logs: Path) -> None:
+    """How many calls, of which tools; without --tools `show` prints one log."""
+    assert ctxkit("show", "a.jsonl", "sub", "--tools").text.splitlines() == [
+        "a.jsonl: 2 calls: Read 1, Bash 1",
+        "sub/c.jsonl: 0 calls",
+    ]
+    [found] = ctxkit("show", ".", "a.jsonl", "--tools", "--json").values[:1]
+    assert (found["log"], found["calls"], found["tools"]["Read"]["calls"]) == ("a.jsonl", 2, 1)
+    assert found["uses"] == ctxkit("show", "a.jsonl", "--tools", "--json").values
+    ran = ctxkit("show", "a.jsonl", "sub/c.jsonl")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "show prints one log" in ran.err
+
+
+def test_one_log_is_as_before(logs: Path) -> None:
+    """One log, also with numbers of its messages, is no list; a folder that is to be shown is refused as no log."""
+    (logs / "3").write_bytes(SMALL)
+    assert ctxkit("show", "a.jsonl", "3", "--oneline").text.count("\n") == 1
+    ran = ctxkit("show", "sub")
+    assert (ran.code, ran.err) == (66, "ctxkit: sub: not a log: it is a directory\n")
+
+
+def test_export_lines(logs: Path) -> None:
+    """Without -o a line each, with the request of the log as it is alone."""
+    ran = ctxkit("export", "a.jsonl", "none.jsonl", "sub", "--to", "openai")
+    first, missing, last = ran.values
+    assert first == {"log": "a.jsonl", "request": ctxkit("export", "a.jsonl", "--to", "openai").values[0]}
+    assert (missing["error"]["code"], last["log"], ran.code) == (66, "sub/c.jsonl", 66)
+
+
+def test_export_files(logs: Path) -> None:
+    """With -o a file each, in the place that the log has below its folder; nothing is overwritten."""
+    (logs / "sub/a.jsonl").write_bytes(SMALL)
+    ran = ctxkit("export", "a.jsonl", "sub/a.jsonl", "sub", "--to", "openai", "-o", "out", "--jobs", "2")
+    assert ran.text.splitlines() == [
+        "a.jsonl: 11 messages → out/a.json",
+        "sub/a.jsonl: 11 messages → out/a-2.json",
+        "sub/c.jsonl: 4 messages → out/c.json",
+    ]
+    assert (logs / "out/a-2.json").read_bytes() == ctxkit("export", "a.jsonl", "--to", "openai").out
+    again = ctxkit("export", "a.jsonl", "--files-from", "-", "--to", "openai", "-o", "out", stdin=b"sub\n")
+    assert (again.code, "exists already" in again.text) == (73, True)
+    made = ctxkit("export", ".", "--to", "claude-code", "-o", "new", "--json")
+    assert len(list((logs / "new").iterdir())) == sum("written" in one for one in made.values) > 2
+    ran = ctxkit("export", ".", "--to", "claude-code")
+    assert (ran.code, ran.out) == (2, b"")
+
+
+def compacted(folder: Path, *words: str) -> Ran:
+    """Compact all logs below the folder."""
+    return ctxkit("compact", str(folder), "--target", "1%", "--keep-last", "0", "--force", *words)
+
+
+def test_writers_preview(logs: Path) -> None:
+    """Without --yes nothing is written, every log has the line of what would be done, and the exit status is 2."""
+    (logs / "d.jsonl").write_bytes(SMALL)
+    ran = ctxkit("forget", "a.jsonl", "d.jsonl", "--tool", "Read")
+    assert ran.text.splitlines() == [f"{name}.jsonl: would be: Forgot 3-4 (2 messages)." for name in "ad"]
+    assert ran.code == 2
+    assert "nothing was changed in 2 logs" in ran.err
+    assert "--yes" in ran.err
+    assert (logs / "a.jsonl").read_bytes() == SMALL
+    asked = ctxkit("forget", "a.jsonl", "d.jsonl", "--tool", "Read", stdin=b"n\n", terminal=True)
+    assert (asked.code, (logs / "a.jsonl").read_bytes()) == (1, SMALL)
+    agreed = ctxkit("forget", "a.jsonl", "d.jsonl", "--tool", "Read", stdin=b"y\n", terminal=True)
+    assert agreed.code == 0
+    assert (logs / "d.jsonl").read_bytes() != SMALL
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_compact_and_undo(logs: Path, jobs: str) -> None:
+    """A compact of all, and an undo of it in all by its id: every context is as before, and no other op is undone."""
+    good = [logs / "a.jsonl", logs / "d.jsonl"]
+    good[1].write_bytes(SMALL)
+    ctxkit("mark", good[1], "here")
+    before = [ctxkit("show", path).out for path in good]
+    ran = compacted(logs, "--yes", "--jobs", jobs)
+    assert "a.jsonl: Context condensed (" in ran.text
+    assert " → " in ran.text
+    assert [ctxkit("show", path).out == out for path, out in zip(good, before, strict=True)] == [False, False]
+    ops = [ctxkit("log", path, "--json").values[-1] for path in good]
+    assert ops[0]["id"] == ops[1]["id"]
+    assert ops[0]["by"]["args"] == [
+        "compact", str(good[0]), "--target", "1%", "--keep-last", "0", "--force", "--yes",
+    ]  # fmt: skip
+    assert f"ctxkit undo LOG... {ops[0]['id']}" in ran.err
+    undone = ctxkit("undo", str(logs), ops[0]["id"], "--yes", "--jobs", jobs)
+    assert undone.text.count("Undid op") == 2
+    assert undone.code == 1  # in the broken one there is no such op
+    assert [ctxkit("show", path).out for path in good] == before
+    assert ctxkit("log", good[1]).text.count("mark") == 1
+
+
+def test_a_retry_of_many(logs: Path) -> None:
+    """The same call with the same --op-id appends nothing twice."""
+    for _ in range(2):
+        ran = ctxkit("forget", "a.jsonl", "sub", "--last", "1", "--yes", "--op-id", "abc123")
+        assert ran.code == 0, ran.err
+    assert len(ctxkit("log", "a.jsonl", "--json").values) == 1
+
+
+def test_fail_rules_name_the_log(logs: Path) -> None:
+    """--fail-over names each log that is over; with -q nothing else is printed."""
+    ran = ctxkit("status", ".", "--fail-over", "100", "-q")
+    assert (ran.code, ran.out) == (1, b"")
+    assert [line.split()[1] for line in ran.err.splitlines()] == ["a.jsonl:"]
+
+
+def test_lists(logs: Path) -> None:
+    """--files-from takes lines, or NUL bytes, from a file or standard input; a name may hold a newline; each once."""
+    odd = logs / "two\nlines.jsonl"
+    odd.write_bytes(SMALL)
+    by_nul = ctxkit("status", "--files-from", "-", "--json", stdin=os.fsencode(odd) + b"\0a.jsonl\0a.jsonl\0")
+    assert [one["log"] for one in by_nul.values] == [str(odd), "a.jsonl"]
+    (logs / "list").write_bytes(b"sub\na.jsonl\n\n")
+    listed = ctxkit("status", "b.jsonl", "--files-from", "list", "--json")
+    assert [one["log"] for one in listed.values] == ["b.jsonl", "sub/c.jsonl", "a.jsonl"]
+    assert ctxkit("status", "--files-from", "list", "-0").code == 66, "one name with newlines in it"
+    assert ctxkit("status", str(odd), "a.jsonl").text.startswith(f"{odd.parent}/two␊lines.jsonl: ")
+    assert ctxkit("status", "--files-from", "nowhere").code == 66
+    empty = ctxkit("check", "--files-from", "-", stdin=b"")
+    assert (empty.code, empty.out) == (1, b"")
+    os.symlink("a.jsonl", logs / "link.jsonl")
+    assert ctxkit("status", "a.jsonl", "link.jsonl").err == "1 log\n"
+
+
+def test_listed_names(tmp_path: Path) -> None:
+    """A NUL byte in a list says that names end with one; a name that is no text is kept."""
+    file = tmp_path / "list"
+    for content, names in ((b"a\nb\n", ["a", "b"]), (b"a\nb\0c", ["a\nb", "c"]), (b"\xff\n", [os.fsdecode(b"\xff")])):
+        file.write_bytes(content)
+        assert listed_names(str(file)) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", ".", "--head", "1:x"], "--head is for one log"),
+        (["check", ".", "--accept"], "--accept is for one log"),
+        (["status", ".", "--plot"], "--plot and --svg draw one log"),
+        (["forget", ".", "3"], "3 names messages of one log"),
+        (["status", ".", "--sidecar", "x"], "--sidecar is for one log"),
+        (["export", ".", "--to", "openai", "--status", "-"], "--status - can be read once"),
+        (["compact", ".", "--summary-model", "openai/x"], "a model would be asked for each"),
+        (["undo", ".", "3", "4"], "unexpected extra argument: 4"),
+    ],
+)
+def test_what_is_of_one_log(logs: Path, words: list[str], said: str) -> None:
+    """Options that are of one log are refused before anything is done."""
+    ran = ctxkit(*words)
+    assert (ran.code, ran.out) == (2, b"")
+    assert said in ran.err
+
+
+def test_standard_input_is_no_one_of_many(logs: Path) -> None:
+    """`-` among several is refused: its log could be read once."""
+    ran = ctxkit("status", "-", "a.jsonl", stdin=SMALL)
+    assert ran.code == 2
+    assert "- is one log on standard input" in ran.err
+
+
+def test_unreadable(logs: Path) -> None:
+    """A file that may not be read, and a folder, are lines."""
+    if os.geteuid() == 0:
+        os.symlink("loop", logs / "loop")
+        assert ctxkit("status", ".").code != 0
+        return
+    (logs / "a.jsonl").chmod(0)
+    ran = ctxkit("status", ".")
+    assert (ran.code, ran.text.splitlines()[0]) == (77, "a.jsonl: permission denied")
+
+
+def test_agents_logs_are_left_out(logs: Path) -> None:
+    """As in `sessions`: the logs of a session's own agents are not listed beside it."""
+    agents = logs / "s/subagents"
+    agents.mkdir(parents=True)
+    (logs / "s.jsonl").write_bytes(FOREIGN)
+    (agents / "agent-x.jsonl").write_bytes(FOREIGN)
+    assert [line.partition(": ")[0] for line in ctxkit("status", ".").text.splitlines()][-2:] == [
+        "s.jsonl",
+        "sub/c.jsonl",
+    ]
+    assert len(ctxkit("status", "s").text.splitlines()) == 1
+
+
+def test_thirty_with_a_broken_one(tmp_path: Path) -> None:
+    """Thirty logs, one of them no log at all: its line is in its place, and all others are as they are alone."""
+    for n in range(30):
+        (tmp_path / f"{n:02}.jsonl").write_bytes(b"\x00\x01 nothing" if n == 17 else SMALL)
+    paths = [str(tmp_path / f"{n:02}.jsonl") for n in range(30)]
+    ran = process("status", "--json", "--jobs", "2", *paths)
+    assert [one["log"] for one in ran.values] == paths
+    assert ["error" in one for one in ran.values] == [n == 17 for n in range(30)]
+    assert ran.code == ran.values[17]["error"]["code"] == 65
+
+
+def test_a_reader_that_leaves(tmp_path: Path) -> None:
+    """`| head -1` ends the run without noise, and without processes that stay."""
+    for n in range(40):
+        (tmp_path / f"{n}.jsonl").write_bytes(SMALL * 20)
+    run = subprocess.Popen(
+        [*PYTHON, "export", str(tmp_path), "--to", "openai", "--jobs", "2"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert run.stdout is not None and run.stderr is not None
+    run.stdout.readline()
+    run.stdout.close()
+    assert run.wait(60) == 141
+    assert b"Traceback" not in run.stderr.read()
+    gone(run.pid)
+
+
+def gone(group: int) -> None:
+    """Wait until no process of the group is left."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("a process stayed")
+
+
+@pytest.mark.parametrize("to_group", [True, False])
+def test_interrupted(tmp_path: Path, to_group: bool) -> None:
+    """Ctrl-C ends all processes, says so once, and the exit status is 130; what was printed are whole lines."""
+    for n in range(400):
+        (tmp_path / f"{n:03}.jsonl").write_bytes(SMALL * 40)
+    run = subprocess.Popen(
+        [*PYTHON, "export", str(tmp_path), "--to", "openai", "--jobs", "2"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert run.stdout is not None and run.stderr is not None
+    first = run.stdout.readline()
+    (os.killpg if to_group else os.kill)(run.pid, signal.SIGINT)
+    rest, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (130, b"ctxkit: interrupted\n")
+    assert len(rest.splitlines()) < 399
+    assert [json.loads(line)["log"] for line in first.splitlines()] == [str(tmp_path / "000.jsonl")]
+    gone(run.pid)
+
+
+def test_processes() -> None:
+    """As many as are asked for, at most one for each log; without --jobs one more for much to read alone."""
+    assert [processes(jobs, 3, 0) for jobs in (None, 1, 2, 9)] == [1, 1, 2, 3]
+    assert processes(None, 10, 1 << 40) >= 1
+
+
+def test_events(logs: Path) -> None:
+    """With --log-format json reports are lines of JSON, from other processes too."""
+    for jobs in ("1", "2"):
+        ran = ctxkit("status", "a.jsonl", "none.jsonl", "--jobs", jobs, "--log-format", "json")
+        events = [json.loads(line) for line in ran.err.splitlines()]
+        assert [(one["event"], one["reason"], one["code"]) for one in events] == [("error", "no-such-log", 66)]

@@ -1,0 +1,139 @@
+"""The engine of a cluster, on this machine: its rows are those of the local one, bit for bit, whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from ctxkit.fleet.engines import local
+from ctxkit.fleet.engines import ray as engine
+from ctxkit.fleet.functions import MapCall, call_of
+from ctxkit.fleet.sources import SourceFile, listed
+from tests.fleet.mixed import filled
+
+ROOT = Path(__file__).resolve().parents[3]
+OWN = "tests.fleet.own"
+
+if os.environ.get("CTXKIT_FLEET_RAY"):  # .ci/full: there it is a failure, not a skip
+    ray = import_module("ray")
+else:
+    ray = pytest.importorskip("ray", reason="ray is not installed: .ci/full installs it")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _started() -> Iterator[None]:
+    """One Ray with two processors for all tests: to start it takes most of the time. Workers find the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        yield
+        ray.shutdown()
+
+
+def same(call: MapCall, files: list[SourceFile], expected: list[bytes] | None = None) -> list[bytes]:
+    """The rows by Ray with two processors, which are those of the local engine, or the `expected` ones."""
+    found = list(engine.run(call, files, 2))
+    assert [file for file, _ in found] == files
+    rows = [answer.rows for _, answer in found]
+    assert rows == (expected or [answer.rows for _, answer in local.run(call, files, 1)])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [("status", {}), ("check", {}), ("compact", {"target": "40%"}), ("export", {"to": "openai"}), ("ingest", {})],
+)
+def test_equal_rows(tmp_path: Path, function: str, options: dict[str, str]) -> None:
+    """Every function of ctxkit's gives the same bytes, with a broken file among the others."""
+    assert any(same(call_of(function, options), list(listed([str(filled(tmp_path, 8))]))))
+
+
+def test_no_file() -> None:
+    """Without a file there are no rows; Ray, which was there before, stays."""
+    assert list(engine.run(call_of("status", {}), [], 2)) == []
+    assert ray.is_initialized()
+
+
+def test_processes_that_die(tmp_path: Path) -> None:
+    """A file that kills its process once has its rows, one that always does a row with an error, the others theirs."""
+    for name in ("a", "b-once", "c", "d-always", "e", "f-once", "g"):
+        (tmp_path / f"{name}.jsonl").write_text("{}\n" * len(name))
+    files, rows = list(listed([str(tmp_path)])), list[list[bytes]]()
+    for name in ("local", "ray"):
+        (tmp_path / name).mkdir()
+        call = call_of(f"{OWN}:killed", {"folder": str(tmp_path / name)})
+        run = local.run(call, files, 2) if name == "local" else engine.run(call, files, 2)
+        rows.append([answer.rows for _, answer in run])
+    assert rows[0] == rows[1]
+    assert [b"worker-killed" in one for one in rows[1]] == [False, False, False, True, False, False, False]
+
+
+def test_a_worker_killed_from_outside(tmp_path: Path) -> None:
+    """SIGKILL of a worker process in the middle: the rows are those of a run that nobody disturbed."""
+    folder, seen = filled(tmp_path / "logs", 24), tmp_path / "seen"
+    seen.mkdir()
+    files = list(listed([str(folder)]))
+    call = call_of(f"{OWN}:slow", {"folder": str(seen), "seconds": "0.2"})
+    undisturbed = [answer.rows for _, answer in local.run(call, files, 1)]
+    for one in seen.iterdir():
+        one.unlink()
+    killed: list[int] = []
+
+    def kill() -> None:
+        end = time.monotonic() + 120
+        while not killed and time.monotonic() < end:
+            for one in seen.iterdir():
+                os.kill(int(one.name), signal.SIGKILL)
+                killed.append(int(one.name))
+                return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    same(call, files, undisturbed)
+    killer.join()
+    assert killed
+
+
+def test_standard_output_has_rows_alone(tmp_path: Path) -> None:
+    """What Ray says of a process that died goes to stderr."""
+    (tmp_path / "a-always.jsonl").write_text("{}\n")
+    (tmp_path / "b.jsonl").write_text("{}\n")
+    text = f"""
+import sys
+from ctxkit.fleet.engines import ray
+from ctxkit.fleet.functions import call_of
+from ctxkit.fleet.sources import listed
+call = call_of("{OWN}:killed", {{"folder": {str(tmp_path)!r}}})
+for _, answer in ray.run(call, list(listed([{str(tmp_path)!r}])), 1):
+    sys.stdout.buffer.write(answer.rows)
+"""
+    made = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, check=False)
+    assert made.returncode == 0, made.stderr.decode()
+    lines = made.stdout.splitlines()
+    assert len(lines) == 2
+    assert b"worker-killed" in lines[0] and lines[1].endswith(b'"bytes":3}')
+
+
+def test_no_cluster(tmp_path: Path) -> None:
+    """An address without a cluster is an error that names it."""
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    text = f"""
+from ctxkit.fleet.engines import ray
+from ctxkit.fleet.functions import call_of
+from ctxkit.fleet.sources import listed
+list(ray.run(call_of("status", {{}}), list(listed([{str(tmp_path)!r}])), 1))
+"""
+    env = {**os.environ, "RAY_ADDRESS": "nowhere:port"}
+    made = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, env=env, check=False)
+    assert b"ctxkit.errors.ClusterFailed: nowhere:port: no Ray" in made.stderr

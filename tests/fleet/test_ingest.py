@@ -1,0 +1,258 @@
+"""A dataset is what its sources are: whatever was there before, however many processes work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import fsspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxkit.api.log import Log
+from ctxkit.errors import BadDataset, NoSuchLog, Usage
+from ctxkit.fleet.ingest import Ingested, ingest
+from ctxkit.fleet.tables import TABLES
+from tests.effort import examples
+from tests.fleet.folders import SESSION, bytes_of, chat, logs, rows_of
+
+
+def run(folder: Path, dataset: Path, **options: object) -> Ingested:
+    """Ingest a folder."""
+    return ingest([str(folder)], str(dataset), **{"shards": 4, **options})  # type: ignore[arg-type]  # any option
+
+
+def counts(found: Ingested) -> tuple[int, int, int, int]:
+    """New, changed, unchanged, removed."""
+    return found.new, found.changed, found.unchanged, found.removed
+
+
+def old(folder: Path) -> None:
+    """Let the files be older than the clock's tick: only then are their times trusted."""
+    for k, path in enumerate(sorted(folder.rglob("*"))):
+        if path.is_file():
+            os.utime(path, (1_700_000_000 + k, 1_700_000_000 + k))
+
+
+def test_new_and_again(tmp_path: Path) -> None:
+    """The first run reads all, the second nothing: not a byte of a table changes."""
+    folder, dataset = logs(tmp_path / "logs"), tmp_path / "dataset"
+    assert counts(run(folder, dataset)) == (12, 0, 0, 0)
+    before = bytes_of(dataset)
+    assert {name.partition("/")[0] for name in before} == set(TABLES)
+    again = run(folder, dataset)
+    assert counts(again) == (0, 0, 12, 0) and again.bytes == 0
+    assert bytes_of(dataset) == before
+
+
+def test_processes_make_no_difference(tmp_path: Path) -> None:
+    """One or three: the same bytes."""
+    folder = logs(tmp_path / "logs")
+    run(folder, tmp_path / "one")
+    run(folder, tmp_path / "three", jobs=3)
+    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "three")
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["grow", "change", "add", "remove", "op", "touch"]), st.integers(0, 9)), max_size=6
+)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(STEPS)
+def test_as_a_fresh_one(tmp_path_factory: pytest.TempPathFactory, steps: Sequence[tuple[str, int]]) -> None:
+    """Law: after any changes of the sources, the tables are byte for byte those of a fresh ingest."""
+    root = tmp_path_factory.mktemp("law")
+    folder = logs(root / "logs", 8)
+    run(folder, root / "dataset")
+    for what, k in steps:
+        path = folder / f"{k:03}.jsonl"
+        if what == "add":
+            (folder / f"x{k}.jsonl").write_bytes(chat(k + 100))
+        elif not path.exists():
+            continue
+        elif what == "grow":
+            path.write_bytes(path.read_bytes() + chat(k, 1))
+        elif what == "change":
+            path.write_bytes(chat(k + 1, 5))
+        elif what == "remove":
+            path.unlink()
+            shutil.rmtree(f"{path}.ctxkit", ignore_errors=True)
+        elif what == "touch":
+            os.utime(path, (1_600_000_000 + k, 1_600_000_000 + k))
+        elif len(Log.open(path).messages) > 2:
+            Log.open(path).mark(f"{k}")
+        run(folder, root / "dataset")
+    run(folder, root / "fresh")
+    assert bytes_of(root / "dataset") == bytes_of(root / "fresh")
+
+
+def test_what_is_not_read(tmp_path: Path) -> None:
+    """A source whose size and time are as they were is not opened; one with the same bytes is not parsed."""
+    folder, dataset = logs(tmp_path / "logs"), tmp_path / "dataset"
+    old(folder)
+    os.utime(folder / "000.jsonl")  # changed just now: not trusted yet
+    run(folder, dataset)
+    (folder / "001.jsonl").chmod(0)
+    found = run(folder, dataset)
+    assert counts(found) == (0, 0, 12, 0) and not found.failed
+    (folder / "001.jsonl").chmod(0o600)
+    os.utime(folder / "002.jsonl")
+    found = run(folder, dataset)
+    assert counts(found) == (0, 0, 12, 0) and found.transcripts == 0
+
+
+def test_same_size_and_time(tmp_path: Path) -> None:
+    """A change right after the first run, which size and time of the file do not show, is seen."""
+    folder, dataset = logs(tmp_path / "logs", 1), tmp_path / "dataset"
+    path = folder / "000.jsonl"
+    run(folder, dataset)
+    found = os.stat(path)
+    path.write_bytes(path.read_bytes().replace(b"word", b"work"))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert counts(run(folder, dataset)) == (0, 1, 0, 0)
+
+
+def test_a_sidecar_counts(tmp_path: Path) -> None:
+    """A new op of a session of another program is a change, and its messages are out."""
+    folder, dataset = logs(tmp_path / "logs", 5), tmp_path / "dataset"
+    run(folder, dataset)
+    Log.open(folder / "004.jsonl").forget([4, 5])
+    assert counts(run(folder, dataset)) == (0, 1, 4, 0)
+    assert sum('"out_by_op": 1' in row for row in rows_of(dataset)["messages"]) >= 2
+
+
+def test_what_is_gone(tmp_path: Path) -> None:
+    """Rows of sources that are gone go, unless they are to be kept; those of other places stay."""
+    a, b, dataset = logs(tmp_path / "a", 3), logs(tmp_path / "b", 3), tmp_path / "dataset"
+    run(a, dataset)
+    run(b, dataset)
+    (a / "001.jsonl").unlink()
+    assert counts(run(b, dataset)) == (0, 0, 3, 0)
+    assert counts(run(a, dataset, keep_missing=True)) == (0, 0, 2, 0)
+    assert len(rows_of(dataset)["transcripts"]) == 6
+    assert counts(run(a, dataset)) == (0, 0, 2, 1)
+    assert len(rows_of(dataset)["transcripts"]) == 5
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
+    """What is below it is not gone."""
+    folder, dataset = logs(tmp_path / "logs", 2), tmp_path / "dataset"
+    logs(folder / "below", 3)
+    run(folder, dataset)
+    (folder / "below").chmod(0)
+    try:
+        found = run(folder, dataset)
+    finally:
+        (folder / "below").chmod(0o700)
+    assert found.removed == 0 and len(found.failed) == 1
+
+
+def test_unseen_folders_keep_their_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same, with a listing that says so."""
+    from ctxkit.fleet import ingest as module
+    from ctxkit.fleet.sources import SourceFile, listed
+
+    folder, dataset = logs(tmp_path / "logs", 2), tmp_path / "dataset"
+    logs(folder / "below", 3)
+    run(folder, dataset)
+
+    def blind(places: Sequence[str]) -> list[SourceFile]:
+        seen = [one for one in listed(places) if "/below/" not in one.name]
+        return [*seen, SourceFile(str(folder / "below"), error="cannot be read")]
+
+    monkeypatch.setattr(module, "listed", blind)
+    found = run(folder, dataset)
+    assert found.removed == 0 and list(found.failed) == [str(folder / "below")]
+    assert len(rows_of(dataset)["transcripts"]) == 6
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    """A file that is no log has a row that says why if it is called JSON, else it is skipped."""
+    folder, dataset = logs(tmp_path / "logs", 3), tmp_path / "dataset"
+    (folder / "bad.json").write_bytes(b'{"nothing": "of ours"}')
+    (folder / "note.md").write_bytes(b"# A page\n{not a log}\n")
+    (folder / "torn.jsonl").write_bytes(SESSION[:-300])
+    found = run(folder, dataset)
+    assert (found.new, found.skipped, list(found.refused)) == (5, 1, [str(folder / "bad.json")])
+    rows = rows_of(dataset)["transcripts"]
+    assert len(rows) == 5 and sum('"error": null' in row for row in rows) == 4
+    again = run(folder, dataset)
+    assert (counts(again), again.skipped) == ((0, 0, 5, 0), 1)
+
+
+def test_a_source_that_cannot_be_read(tmp_path: Path) -> None:
+    """It has a row with the reason, and is tried again."""
+    folder, dataset = logs(tmp_path / "logs", 2), tmp_path / "dataset"
+    (folder / "loose.jsonl").symlink_to(tmp_path / "later")
+    assert "loose.jsonl" in str(run(folder, dataset).failed)
+    (tmp_path / "later").write_bytes(chat(7))
+    found = run(folder, dataset)
+    assert counts(found) == (0, 1, 2, 0) and not found.failed
+    assert all('"error": null' in row for row in rows_of(dataset)["transcripts"])
+
+
+def test_redact(tmp_path: Path) -> None:
+    """No table has the secret; a dataset is made with it or without."""
+    secret = "sk-ant-" + "a1b2" * 8
+    folder, dataset = logs(tmp_path / "logs", 2), tmp_path / "dataset"
+    (folder / "s.jsonl").write_bytes(chat(1).replace(b"word", secret.encode()))
+    run(folder, dataset, redact=True)
+    assert secret not in str(rows_of(dataset))
+    with pytest.raises(BadDataset):
+        run(folder, dataset)
+    with pytest.raises(BadDataset):
+        run(folder, dataset, redact=True, shards=8)
+
+
+def test_dry_run(tmp_path: Path) -> None:
+    """It counts, and writes nothing."""
+    folder, dataset = logs(tmp_path / "logs", 2), tmp_path / "dataset"
+    assert counts(run(folder, dataset, dry_run=True)) == (2, 0, 0, 0)
+    assert not dataset.exists()
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    """A place that is not there makes no dataset; a folder without logs one without rows."""
+    with pytest.raises(NoSuchLog):
+        run(tmp_path / "no", tmp_path / "dataset")
+    assert not (tmp_path / "dataset").exists()
+    (tmp_path / "empty").mkdir()
+    run(tmp_path / "empty", tmp_path / "dataset")
+    assert rows_of(tmp_path / "dataset") == {name: [] for name in TABLES}
+    assert all(list((tmp_path / "dataset" / name).glob("*.parquet")) for name in TABLES)
+
+
+def test_the_dataset_below_the_logs(tmp_path: Path) -> None:
+    """Its own files are no sources."""
+    folder = logs(tmp_path / "logs", 2)
+    run(folder, folder / "dataset")
+    assert counts(run(folder, folder / "dataset")) == (0, 0, 2, 0)
+
+
+def test_shards(tmp_path: Path) -> None:
+    """A number that cannot be."""
+    with pytest.raises(Usage):
+        run(logs(tmp_path / "logs", 1), tmp_path / "dataset", shards=0)
+
+
+def test_stores(tmp_path: Path) -> None:
+    """Sources and datasets in a store of fsspec are as in folders: the same rows but for the names."""
+    fs = fsspec.filesystem("memory")
+    folder = logs(tmp_path / "logs", 6)
+    fs.pipe({f"/store/logs/{path.name}": path.read_bytes() for path in folder.iterdir()})
+    found = ingest(["memory://store/logs"], "memory://store/dataset", shards=3)
+    assert counts(found) == (6, 0, 0, 0)
+    fs.pipe("/store/logs/000.jsonl", chat(50))
+    found = ingest(["memory://store/logs"], "memory://store/dataset", shards=3)
+    assert counts(found) == (0, 1, 5, 0)
+    fs.get("/store/dataset", str(tmp_path / "copy"), recursive=True)
+    (folder / "000.jsonl").write_bytes(chat(50))
+    run(folder, tmp_path / "here", shards=3)
+    there, here = rows_of(tmp_path / "copy"), rows_of(tmp_path / "here")
+    assert {name: len(some) for name, some in there.items()} == {name: len(some) for name, some in here.items()}
+    assert len(there["messages"]) > 20

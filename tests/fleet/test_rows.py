@@ -1,0 +1,178 @@
+"""The rows of one log: bytes in, rows of the five tables out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxkit.api.log import Log
+from ctxkit.errors import BadConfig
+from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
+from ctxkit.fleet.tables import TABLES
+from ctxkit.measure.status import status
+from tests.shared import SHARED
+
+GUIDE = Path(__file__).resolve().parents[2] / "fixtures" / "guide"
+SECRET = "sk-ant-" + "a1b2" * 8
+
+
+def chat(*contents: str) -> bytes:
+    """A chat of user messages."""
+    lines = ({"role": "user", "content": one, "ts": f"2026-02-12T14:30:{k:02}Z"} for k, one in enumerate(contents))
+    return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+
+
+def of_file(path: Path) -> Rows:
+    """The rows of a file, with its sidecar."""
+    folder = path.with_name(f"{path.name}.ctxkit")
+    files = ("ops.jsonl", "config.toml")
+    beside = {name: (folder / name).read_bytes() for name in files if (folder / name).exists()}
+    return rows(path.read_bytes(), str(path), sidecar=beside)
+
+
+def test_chat() -> None:
+    """One row per message, and one for the transcript."""
+    found = rows(chat("hi", "there"), "/x/abc.def.jsonl")
+    assert [row["text"] for row in found["messages"]] == ["hi", "there"]
+    [row] = found["transcripts"]
+    assert (row["source_id"], row["source_type"], row["message_count"], row["error"]) == ("abc", "chat", 2, None)
+    assert (row["date"], row["total_time"], row["agent"]) == ("2026-02-12T14:30:00Z", 1.0, None)
+    assert {one["transcript_id"] for some in found.values() for one in some} == {transcript_id("/x/abc.def.jsonl")}
+
+
+def test_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the environment nor files of the working folder change a row."""
+    data = (GUIDE / "session.jsonl").read_bytes()
+    before = rows(data, "s3://b/session.jsonl")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ctxkit.toml").write_text('window = {default = "1h"}\n')
+    monkeypatch.setenv("CTXKIT_WINDOW", "1h")
+    assert rows(data, "s3://b/session.jsonl") == before
+
+
+def test_ops_of_the_sidecar(tmp_path: Path) -> None:
+    """A forget in the sidecar takes its messages out, and is a row of `ops`."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes((GUIDE / "session.jsonl").read_bytes())
+    log = Log.open(path)
+    log.forget([4, 5])
+    found = of_file(path)
+    out = {row["n"]: (row["out_kind"], row["out_by_op"]) for row in found["messages"] if not row["in_context"]}
+    assert out.keys() >= {4, 5} and set(out.values()) == {("forget", 1)}
+    [op] = found["ops"]
+    assert (op["op"], op["kind"], op["before"], op["after"]) == (1, "forget", 20, 20 - len(out))
+
+
+def test_ops_in_the_log(tmp_path: Path) -> None:
+    """A compact is a row of `ops` with its text, and its summary a row of `messages`."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes((GUIDE / "chat.jsonl").read_bytes())
+    Log.open(path).compact([2, 3, 4, 5], summary="what was said", force=True)
+    found = of_file(path)
+    [summary] = [row for row in found["messages"] if row["item"]]
+    assert (summary["kind"], summary["n"], summary["in_context"]) == ("summary", None, True)
+    assert "what was said" in summary["text"]
+    assert "what was said" in found["ops"][0]["text"]
+    assert {row["out_kind"] for row in found["messages"] if not row["in_context"]} == {"compact"}
+
+
+def files() -> list[Path]:
+    """Logs of many formats."""
+    some = sorted(GUIDE.glob("*.jsonl"))
+    if SHARED is not None:
+        some += sorted(path for path in SHARED.rglob("*.jsonl") if 0 < path.stat().st_size < 400_000)[::3]
+    return some
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
+def test_as_status_says(path: Path, tmp_path: Path) -> None:
+    """Messages in the context and tokens are those of `status`, and so are requests in number of counted replies."""
+    found = of_file(path)
+    if found["transcripts"][0]["error"]:
+        pytest.skip(found["transcripts"][0]["error"])
+    if len(found["transcripts"]) > 1:
+        pytest.skip("a file with many conversations")
+    [row] = found["transcripts"]
+    said = status(Log.open(path, env={}), assembly=False)
+    assert sum(one["in_context"] for one in found["messages"]) == said.inside == row["ctxkit_in_context"]
+    assert row["ctxkit_tokens"] == said.tokens.used
+    assert len(found["messages"]) == said.total
+    log = Log.open(path, env={})
+    counted = [n for n in range(1, len(log.messages) + 1) if log.messages[n - 1].role == "assistant" and log.usage(n)]
+    assert [one["n"] for one in found["requests"]] == counted
+
+
+def test_a_bad_file() -> None:
+    """It is one row that says why, and nothing else."""
+    found = rows(b"\x7fELF\x00", "/bin/x")
+    [row] = found["transcripts"]
+    assert row["error"] and row["ctxkit_bytes"] == 5
+    assert {table: len(some) for table, some in found.items() if some} == {"transcripts": 1}
+
+
+def test_many_conversations() -> None:
+    """Each is a transcript of its own, whose id begins as that of the file."""
+    one = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}
+    data = json.dumps([one, one]).encode()
+    found = rows(data, "/x.json")
+    ids = [row["transcript_id"] for row in found["transcripts"]]
+    assert ids == [transcript_id("/x.json", 1), transcript_id("/x.json", 2)]
+    assert all(one.startswith(transcript_id("/x.json")) for one in ids)
+    assert [row["ctxkit_conversation"] for row in found["transcripts"]] == [1, 2]
+    assert len(found["messages"]) == 4
+
+
+def test_redact() -> None:
+    """A secret is in no cell of any table; without it the text is as it was."""
+    data = chat(f"my key is {SECRET}")
+    assert SECRET in json.dumps(rows(data, "/x.jsonl"))
+    assert SECRET not in json.dumps(rows(data, "/x.jsonl", redact=True))
+
+
+def test_half_a_character() -> None:
+    """It becomes U+FFFD in every table, because UTF-8 has none."""
+    found = rows(b'{"role":"user","content":"a \\ud83d b"}\n', "/x.jsonl")
+    assert found["messages"][0]["text"] == "a � b"
+    json.loads(found["transcripts"][0]["messages"].encode())
+
+
+def test_config() -> None:
+    """A setting counts, a bad one is refused, and the sidecar's counts below it."""
+    old = b'{"role":"user","content":"old","ts":"2026-01-01T00:00:00Z"}\n'
+    window = b'window = {default = "1h"}\n'
+    assert [row["in_context"] for row in rows(old + chat("new"), "/x")["messages"]] == [True, True]
+    found = rows(old + chat("new"), "/x", sidecar={"config.toml": window})
+    assert [row["out_kind"] for row in found["messages"]] == ["window", None]
+    found = rows(old + chat("new"), "/x", sidecar={"config.toml": window}, config={"window.default": "off"})
+    assert [row["in_context"] for row in found["messages"]] == [True, True]
+    with pytest.raises(BadConfig):
+        rows(b"", "/x", config={"no such": 1})
+
+
+def test_requests() -> None:
+    """What a provider counted: the cached part is among the request's tokens."""
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 20}
+    reply = {"role": "assistant", "content": "ho", "model": "claude-x", "usage": usage, "cost": 0.25}
+    [row] = rows(chat("hi") + json.dumps(reply).encode() + b"\n", "/x.jsonl")["requests"]
+    assert (row["n"], row["model"], row["input"], row["cached"], row["cache_write"]) == (2, "claude-x", 100, 70, 20)
+    assert (row["output"], row["cost"]) == (5, 0.25)
+
+
+def test_files() -> None:
+    """Each touch is a row; the last state of a file is that of the newest change."""
+    found = rows((GUIDE / "session.jsonl").read_bytes(), "/session.jsonl")["files"]
+    assert {row["touched"] for row in found} <= {"read", "edited", "written", "created", "deleted"}
+    for path in {row["path"] for row in found}:
+        some = [row for row in found if row["path"] == path]
+        assert [row["last"] for row in some] == [False] * (len(some) - 1) + [True]
+        changed = [row["touched"] for row in some if row["touched"] != "read"]
+        assert {row["state"] for row in some} == {changed[-1] if changed else "read"}
+
+
+def test_empty() -> None:
+    """Every table, without rows; a source that was not read at all has its name and the reason."""
+    assert empty() == {table: [] for table in TABLES}
+    row = unread("s3://b/x", "no network")
+    assert (row["source_uri"], row["error"], row["ctxkit_sha256"]) == ("s3://b/x", "no network", None)
