@@ -50,15 +50,18 @@ def config_file(log: Path) -> Path:
 GOOD = {
     "text": "x y", "number": "7", "switch": "yes", "percent": "75%", "duration": "2h", "window": "3h", "now": "wall",
     "texts": "Read, Grep", "zone": "Asia/Tokyo", "auto": "yes", "words": "be brief", "processes": "command: ps -e",
+    "memory": "2GB",
 }  # fmt: skip
 BAD = {
     "number": "many", "switch": "maybe", "percent": "101%", "duration": "8", "window": "soon", "now": "then",
     "texts": "[1]", "zone": "Nowhere/Land", "auto": "maybe", "words": "file:", "processes": "command: 'ps",
+    "memory": "half",
 }  # fmt: skip
 """Text that is no value of a kind; any text is a text."""
 IN_FILE = {
     "text": "5", "number": '"7"', "switch": '"yes"', "percent": "true", "duration": "8", "window": "8", "now": "[]",
     "texts": '"Read"', "zone": "5", "auto": '"yes"', "words": "5", "processes": "[]",
+    "memory": "2",
 }  # fmt: skip
 
 
@@ -74,6 +77,8 @@ def typed(key: Key) -> str:
         "status.red": "80",
         "status.yellow": "60",
         "compact.strategy": "mask",
+        "compact.input": "9000",
+        "trim.strategy": "episodes",
         "counter": "pieces",
         "agents.NAME.color": "cyan",
     }
@@ -178,7 +183,7 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", [key for key in KEYS if key.trust != "always"], ids=lambda key: key.name)
 def test_a_folder_may_not(key: Key, log: Path) -> None:
     """What counts only from one's own config is refused for a sidecar, with the way to set it; nothing is written."""
-    kinds = {"zone": "utc", "switch": "true"}
+    kinds = {"zone": "utc", "switch": "true", "window": "9h", "memory": "1GB"}
     text = {"inside": "../x", "local": "llm"}.get(key.trust, kinds.get(key.kind, "x"))
     with pytest.raises(BadConfig, match=r"counts only from .*: nothing was changed") as caught:
         of(log).set(key.name, text)

@@ -13,6 +13,7 @@ import pytest
 import ctxkit
 from ctxkit.api.log import Log
 from ctxkit.cli import statusline
+from ctxkit.compact import ask_model
 from ctxkit.measure.limit import context_limit
 from ctxkit.tokens import image_limits
 from tests.cli.runner import SMALL, good, lines
@@ -165,6 +166,7 @@ def test_without_a_look() -> None:
 READS_TABLE = {
     inspect.getfile(context_limit): "the one place where a context's limit is decided",
     image_limits.__file__: "models with large windows take more pictures",
+    ask_model.__file__: "whether the window of the model that writes a summary is known: its request's limit, no context's",
     statusline.__file__: "of an empty log in Claude Code, which no row names",
 }
 
