@@ -166,7 +166,7 @@ def test_without_a_look() -> None:
 READS_TABLE = {
     inspect.getfile(context_limit): "the one place where a context's limit is decided",
     image_limits.__file__: "models with large windows take more pictures",
-    ask_model.__file__: "whether the window of the model that writes a summary is known: its request's limit, no context's",
+    ask_model.__file__: "whether the window of the model that writes a summary is known; no limit of a context",
     statusline.__file__: "of an empty log in Claude Code, which no row names",
 }
 
