@@ -20,6 +20,7 @@ from ctxkit.content.facts import (
     WORD,
     Fact,
     defines,
+    has_passed,
     newest_tasks,
     of_line,
     sentences,
@@ -33,6 +34,8 @@ CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
 """Matches a part of a long line that is not prose."""
 ALIKE = re.compile(r"\d+")
 """Matches numbers: lines of output that differ only in numbers count as equal."""
+TERSE = 16
+"""The most characters of a line that its numbers tell apart: `Exit code 2`."""
 NOISE = re.compile(
     r"[\W_]*|</?[\w-]+>|(?:Chunk ID|Wall time|Original token count|Total output lines|Process exited with code 0\b|"
     r"Process running with session ID).*|Output:|<(?:task-id|tool-use-id|output-file|status|usage)>.*|\[image\]|"
@@ -175,6 +178,7 @@ class Fragments:
         number, read = 0, 0
         section = ""
         ends = frozenset(_ends(piece.text)) if piece.kind == SegmentKind.ASSISTANT else NOTHING
+        passed = has_passed(piece)
         is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
         for line in piece.text.split("\n"):
             begins += len(line) + 1
@@ -190,7 +194,7 @@ class Fragments:
                 if is_listing and part:
                     break
                 words = text.strip()
-                facts = tuple(_facts(piece, text, scripted, is_asked, section, ends))
+                facts = tuple(_facts(piece, text, scripted, is_asked, section, ends, passed=passed))
                 known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
                 if piece.is_script and facts:
@@ -232,16 +236,17 @@ def _ends(text: str) -> Iterator[str]:
 
 
 def _facts(
-    piece: TextSegment, text: str, scripted: frozenset[str], is_asked: bool, section: str, ends: Set[str]
-) -> Iterator[Fact]:
+    piece: TextSegment, text: str, scripted: frozenset[str], is_asked: bool, section: str, ends: Set[str], *,
+    passed: bool,
+) -> Iterator[Fact]:  # fmt: skip
     """Yields the facts of a fragment: those of `content/facts.py`, and those that only `scoring.py` uses. `is_asked`: a
     person typed it; `section`: the heading of a summary that it stands below; `ends`: sentences that count by their
-    place.
+    place; `passed`: it is the output of tests that passed.
     """
-    counted = list(of_line(piece, text, scripted))
+    counted = list(of_line(piece, text, scripted, passed=passed))
     words = text.strip()
     if piece.kind == SegmentKind.RESULT:
-        counted = [(name, ALIKE.sub("0", fact)) for name, fact in counted]
+        counted = [(name, ALIKE.sub("0", fact) if len(fact) > TERSE else fact) for name, fact in counted]
     yield from counted
     if is_asked:
         yield "asked", words
@@ -250,7 +255,7 @@ def _facts(
         name = "open" if OPEN_SECTION.search(section) else name
         yield from (("placed" if one in ends else name, one) for one in sentences(text) if not one.endswith(":"))
     if piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE):
-        if not counted and len(words) >= SHORTEST and (piece.failed or is_failing(text)):
+        if not counted and len(words) >= SHORTEST and (piece.failed or is_failing(text, passed=passed)):
             yield "failures", ALIKE.sub("0", words)
         if defines(text):
             yield "signatures", words

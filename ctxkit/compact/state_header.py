@@ -26,12 +26,19 @@ CUT = "…"
 LETTERS = 4
 """About how many characters a token has."""
 RULE = re.compile(
-    r"\b(?:do not|don't|dont|never|always|must(?: not)?|only|make sure|should(?: not|n't)|no need|without|keep|"
-    r"instead of|prefer|nicht|niemals|immer|nur|jamais|toujours|ne \w+ pas|nunca|siempre|sin)\b|"
-    r"不要|必须|不能|只|しないで|必ず",
+    r"(?:^[\W\d_]*|[,;:.!–—-]\s+|\(|"
+    r"\b(?:please|you|we|and|but|so|then|or|just|also|always|bitte|aber|und|mais|et|y|pero) )"
+    r"(?:do not|don['’]?t|never|always|only|make sure|be sure|avoid|keep|prefer|no need|"
+    r"niemals|nie|immer|nur|keine?n?|nicht|ne \w+ (?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|"
+    r"toujours|nunca|siempre|solo|no \w+)\b|"
+    r"^(?!(?:i|it|this|that|the|they|there)\b).*\bwithout \w+ing\b|\b(?:must|should)(?: not|n['’]t)?\b|"
+    r"\b(?:bitte|du|ihr|wir)\b.*\b(?:nicht|keine?n?)\b|\bil ne faut (?:pas|jamais)\b|"
+    r"不要|必须|不能|不得|禁止|只能|只用|只要|しないで|ないでください|必ず",
     re.I,
 )
-"""Matches a sentence of the user that sets a rule."""
+"""Matches a sentence of the user that sets a rule, by words at its start, behind a mark or behind a word of address."""
+TOLD = re.compile(r"\s*\||.*\?[\s\W]*$", re.S)
+"""Matches a row of a table, or a question: they set no rule."""
 SLASH = re.compile(r"<command-name>(/?[\w:-]+)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.S)
 """Matches a command that the user typed to the program itself."""
 LOOKS = frozenset({"pattern", "query", "regex"})
@@ -89,7 +96,7 @@ class SessionState:
             self.request.append(_Said(piece.name, place, text))
             self.next, self._answered = None, False
             for one in sentences(piece.text) if piece.kind == SegmentKind.USER else ():
-                if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and RULE.search(one):
+                if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and _is_rule(one):
                     self.rules = [rule for rule in self.rules if rule.text != one][1 - RULES :]
                     self.rules.append(_Said(piece.name, place, one))
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
@@ -192,6 +199,11 @@ def _asked(piece: TextSegment) -> str:
         return piece.text.strip()
     found = SLASH.search(piece.text[:2000]) if piece.kind == SegmentKind.NOTICE else None
     return f"{found[1]} {(found[2] or '').strip()}".strip() if found is not None and found[2] else ""
+
+
+def _is_rule(sentence: str) -> bool:
+    """Whether a sentence of the user sets a rule."""
+    return TOLD.match(sentence) is None and RULE.search(sentence) is not None
 
 
 def _last(text: str) -> str:

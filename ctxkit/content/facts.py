@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import ceil
 
-from ctxkit.content.failures import is_failing
+from ctxkit.content.failures import is_failing, is_passed
 from ctxkit.content.identifiers import commands, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name
@@ -78,14 +78,20 @@ def _of(piece: TextSegment) -> Iterator[Fact]:
     for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
         yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
     scripted = frozenset(commands(piece.text)) if piece.is_script else frozenset()
+    passed = has_passed(piece)
     for line in piece.text.split("\n"):
-        yield from of_line(piece, line, scripted)
+        yield from of_line(piece, line, scripted, passed=passed)
 
 
-def of_line(piece: TextSegment, line: str, scripted: frozenset[str]) -> Iterator[Fact]:
+def has_passed(piece: TextSegment) -> bool:
+    """Whether a segment is the output of a command that says that its tests passed."""
+    return piece.kind == SegmentKind.RESULT and piece.runs and not piece.failed and is_passed(piece.text)
+
+
+def of_line(piece: TextSegment, line: str, scripted: frozenset[str], *, passed: bool = False) -> Iterator[Fact]:
     """Yields the facts of a line of a segment, without files: these are facts of calls.
 
-    `scripted`: the commands of the segment if it is a script.
+    `scripted`: the commands of the segment if it is a script; `passed`: as `has_passed` says.
     """
     match piece.kind:
         case SegmentKind.INPUT if piece.is_task:
@@ -95,7 +101,7 @@ def of_line(piece: TextSegment, line: str, scripted: frozenset[str]) -> Iterator
             yield from (("commands", one) for one in commands(line) if one in scripted)
         case SegmentKind.INPUT if piece.argument not in OLD_TEXTS and defines(line):
             yield "code", line.strip()
-        case SegmentKind.RESULT if fails(piece, line):
+        case SegmentKind.RESULT if fails(piece, line, passed=passed):
             yield "errors", line.strip()
         case SegmentKind.USER:
             yield from (("user", one) for one in sentences(line) if len(WORD.findall(one)) >= FEWEST)
@@ -117,14 +123,14 @@ def sentences(text: str) -> Iterator[str]:
             yield held
 
 
-def fails(piece: TextSegment, line: str) -> bool:
+def fails(piece: TextSegment, line: str, *, passed: bool = False) -> bool:
     """Whether a line of a result is an error: in the output of a command, or of a failed call. A line of a file that
-    was read is not.
+    was read is not. `passed`: as `has_passed` says.
     """
     looks = bool(piece.touches) and all(touch.how == "read" for touch in piece.touches)
     if not piece.failed and (looks or not piece.runs):
         return False
-    return is_failing(line)
+    return is_failing(line, passed=passed)
 
 
 def defines(line: str) -> bool:

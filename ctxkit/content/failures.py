@@ -17,10 +17,11 @@ from ctxkit.core.item_names import Name
 SHORTEST, LONGEST = 8, 300
 """Bounds of the length, in characters, of a line that says what failed."""
 SAYS = re.compile(
-    r"\b[A-Z]\w*(?:Error|Exception)\b(?!,\s*$)|\b(?:error|fatal|panic|FAILED|FAIL|Traceback|undefined reference|"
+    r"\b[A-Z]\w*(?:Error|Exception)\b(?!,\s*$)|\bError: |"
+    r"\b(?:error|fatal|panic|FAILED|FAIL|Traceback|undefined reference|"
     r"cannot find|not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
     r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
-    r"(?:exit(?:ed with)?|return) (?:code|status):? [1-9]|"
+    r"(?:\b[Ee]xit(?:ed with)?|[Rr]eturn) (?:code|status):? [1-9]|"
     r"\bNot equal:|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED"
 )
 """Matches words about a failure anywhere in a line."""
@@ -36,6 +37,23 @@ PLACED = re.compile(r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S")
 """Matches an indented place, as go's tests print it."""
 NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s", re.I)
 """Matches a line that says that nothing failed."""
+ZERO = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|problems?)\b", re.I)
+"""Matches a count of failures that is zero."""
+PASSED = re.compile(
+    r"^(?:ok\s+\S|--- PASS|PASS\b|test result: ok|All checks passed|=+ .*\b\d+ passed|\d+ passed\b|"
+    r"\s*(?:Tests:?\s.*\b\d+ passed|\d+ (?:pass|passing)\b))",
+    re.M,
+)
+"""Matches the line of a runner that says that its tests passed."""
+FAILED = re.compile(
+    r"--- FAIL|^FAIL|\bFAILED\b|\bpanic|\(fail\) |\b[1-9]\d* (?:failed|failing|fail|failures?|errors?|problems?)\b|"
+    r"^make(?:\[\d+\])?: \*\*\*|^npm (?:ERR!|error)|\berror(?: TS\d|\[E\d)|"
+    r"\b[Ee]xit(?:ed with)? (?:code|status):? [1-9]",
+    re.M,
+)
+"""Matches a line that says that something failed, whatever else passed."""
+COLUMN = re.compile(r"\S+[:(]\d+[:,]\d+\)?(?::| -| error| warning)")
+"""Matches the place of a compiler or a linter. A place without a column, in a run that passed, is a note of a test."""
 RUNS = re.compile(
     r"\b(?:go (?:test|build|vet|run)|pytest|unittest|tox|jest|vitest|mocha|playwright test|cargo \w+|tsc|eslint|biome|"
     r"(?:bun|npm|pnpm|yarn|deno|mise|just|make|gradle|mvn|dotnet|mix|rake|bundle exec|swift|npx|uv run)\b[ \w:.-]*|"
@@ -46,6 +64,14 @@ PART = re.compile(
     r"\s(?:-run|-k|-t|--filter|--grep|--test-name-pattern|-only)[ =]|::|_test\.\w+|\.test\.\w+|\btest_\w+\.py"
 )
 """Matches a command that runs a part of the tests."""
+QUOTED = re.compile(r"(?<!-c )(?<!-lc )(?<!-Command )(?:'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*\")")
+"""Matches a quoted argument: a pattern or a message, which is not run. What a shell is given with `-c` is."""
+CHOSEN = re.compile(r"\|\s*(?:[ef]?grep|rg|Select-String|sls|findstr)\b(?P<words>[^|;&\n]*)", re.I)
+"""Matches a filter behind a command that shows only the lines with its words."""
+WRONG = re.compile(r"err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[✗✘✕×]|---", re.I)
+"""Matches the words of a filter that shows what failed: it prints nothing if nothing did."""
+SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
+"""Matches an output without a word."""
 FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 
 
@@ -64,18 +90,21 @@ class CommandRuns:
     """The newest run of each command that tests, builds or checks. `green`: the place of the newest that passed."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, str] = {}
+        self._asked: dict[str, tuple[str, bool]] = {}
+        """Call -> its command, and whether a filter may hide how it ended."""
         self._newest: dict[str, CommandRun] = {}
         self.green: CommandRun | None = None
 
     def add(self, place: int, piece: TextSegment) -> None:
         """Takes the next segment."""
         if piece.is_script and RUNS.search(piece.text):
-            ran = [one for one in commands(piece.text) if RUNS.search(one)]
+            ran = list(_ran(piece.text))
             if ran:
-                self._asked[piece.call] = ran[-1]
+                self._asked[piece.call] = ran[-1], _hides(piece.text)
         elif piece.kind == SegmentKind.RESULT and piece.call in self._asked:
-            command = self._asked.pop(piece.call)
+            command, is_hidden = self._asked.pop(piece.call)
+            if is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
+                return
             run = CommandRun(piece.name, place, command, tuple(failing(piece.text)))
             if piece.failed and not run.failing:
                 run = run._replace(failing=tuple(_first(piece.text)))
@@ -100,18 +129,44 @@ class CommandRuns:
 
 def failing(text: str) -> Iterable[str]:
     """Yields the lines of an output that say what failed."""
+    passed = is_passed(text)
     for line in text.split("\n"):
-        if is_failing(line):
+        if is_failing(line, passed=passed):
             yield line.strip()
 
 
-def is_failing(line: str) -> bool:
-    """Whether a line of an output says what failed."""
+def is_passed(text: str) -> bool:
+    """Whether an output says that tests passed, and nothing that failed."""
+    return PASSED.search(text) is not None and FAILED.search(ZERO.sub("", text)) is None
+
+
+def is_failing(line: str, *, passed: bool = False) -> bool:
+    """Whether a line of an output says what failed. `passed`: the output says that all passed, so that its errors are
+    those that its tests log, and only a compiler's place counts.
+    """
     words = line.strip()
-    if not SHORTEST <= len(words) <= LONGEST:
+    if not SHORTEST <= len(words) <= LONGEST or (passed and COLUMN.match(words) is None):
         return False
     says = BEGINS.match(words) or SAYS.search(words) or PLACED.match(line)
     return says is not None and NONE.search(words) is None
+
+
+def _ran(script: str) -> Iterable[str]:
+    """Yields the commands of a script that test, build or check."""
+    hidden: list[str] = []
+
+    def hide(found: re.Match[str]) -> str:
+        hidden.append(found[0])
+        return f'"\0{len(hidden) - 1}\0"'
+
+    for one in commands(QUOTED.sub(hide, script)):
+        if RUNS.search(one):
+            yield " ".join(re.sub(r'"\0(\d+)\0"', lambda found: hidden[int(found[1])], one).split())
+
+
+def _hides(script: str) -> bool:
+    """Whether a filter shows only lines with words that do not say what failed."""
+    return any(WRONG.search(found["words"]) is None for found in CHOSEN.finditer(script))
 
 
 def _first(text: str) -> Iterable[str]:

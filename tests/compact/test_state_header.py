@@ -87,6 +87,37 @@ def test_what_is_no_longer_so(more: list[TextSegment], gone: str) -> None:
     assert all(gone not in line for line in told([*SAID, *more], "1-19"))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Never touch the lock file.", "- Don't touch the lock file", "Please do not rename it.",
+        "Load it, but don't print the rows.", "Use Decimal, never float.", "You must keep the order.",
+        "Mend it without renaming the table.", "Keep the order of rows.", "Bitte nicht umbenennen.",
+        "Ändere die Datei, aber nicht den Test.", "Ne touchez pas au fichier.", "No toques el archivo.",
+        "不要修改 这个 文件 。", "必ず テスト を 実行 する 。",
+    ],
+)  # fmt: skip
+def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
+    """At the start of a sentence, behind a mark, or behind a word of address; in several languages."""
+    assert any(
+        line.startswith("The user's rule: #1") for line in told([user(1, said), model(2, "Yes."), user(3, "Go.")])
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't know why it fails.", "It never worked on my machine.", "The parser does not keep the order.",
+        "The rows are always empty here.", "| never | always | don't |", "Why don't you look at the log?",
+        "This is the only problem left.", "The file is read-only for me.", "It fails without printing anything.",
+        "Das geht hier nicht mehr.",
+    ],
+)  # fmt: skip
+def test_what_only_says_so_is_no_rule(said: str) -> None:
+    """Inside a sentence, in a question, and in a table."""
+    assert not any("rule" in line for line in told([user(1, said), model(2, "Yes."), user(3, "Go.")]))
+
+
 def test_only_what_leaves_the_context() -> None:
     """What stays says itself."""
     assert told(SAID, "1-9")[0] == "Last request: #8 Now merge them."

@@ -25,7 +25,8 @@ from ctxkit.content.text_segments import SegmentKind, TextSegment
         "  12:3  error  'rows' is not defined  no-undef", "make: *** [Makefile:3: all] Error 2",
         r"C:\work\rows.cs:12:3: error CS0103", "3 failed, 12 passed in 1.2s",
         "cat: rows.txt: No such file or directory",
-        "Process exited with code 1", "[test] ERROR task failed",
+        "Process exited with code 1", "Exit code 1",
+        "[cause]: Error: rows.json must be a list", "[test] ERROR task failed",
     ],
 )  # fmt: skip
 def test_lines_of_many_runners(line: str) -> None:
@@ -66,6 +67,18 @@ BAD, GOOD = "--- FAIL: TestA (0.00s)\n    a_test.go:3: got 1, want 2", "ok  \tex
         ([("go test -run TestA ./a", BAD), ("go test ./...", GOOD)], [], 4),  # the whole supersedes its parts
         ([("go test ./...", BAD), ("go build ./...", "")], [2], 4),  # another command
         ([("ls", BAD)], [], None),
+        ([("go test ./...", BAD), ("git commit -m 'go test ./... passes; make it so'", "")], [2], None),
+        ([("go test ./...", BAD), ("grep -rn 'npm test\\|go test ./...' .github", "")], [2], None),
+        ([("go test ./...", BAD), ("go test ./... | grep -E '^(ok|PASS)'", "")], [2], None),  # nothing is known of it
+        ([("go test ./...", BAD), ("go test ./... | grep -vE '^ok'", "(Bash completed with no output)")], [], 4),
+        ([("go test ./...", BAD), ("go test ./... | grep -E '^(FAIL|---)'", "")], [], 4),
+        (
+            [("npm run build", "[ERROR] Error: no rows"), ("npm run build | Select-String -Pattern SUCCESS", "")],
+            [2],
+            None,
+        ),
+        ([("npm run build", "[ERROR] Error: no rows"), ("npm run build", "[SUCCESS] made")], [], 4),
+        ([("go test -run 'TestA|TestB' ./a", BAD), ("go test -run 'TestC' ./a", GOOD)], [2], 4),
     ],
 )
 def test_newest_runs(runs: list[tuple[str, str]], open_runs: list[int], green: int | None) -> None:
@@ -81,6 +94,32 @@ def test_a_failed_call_without_a_known_line() -> None:
     found.add(0, TextSegment(1, SegmentKind.INPUT, "just deploy", "Bash", "command", call="c"))
     found.add(1, TextSegment(2, SegmentKind.RESULT, "\nrefused by the host\nmore", "Bash", failed=True, call="c"))
     assert [run.failing for run in found.open] == [("refused by the host",)]
+
+
+NOTES = (
+    "=== RUN   TestA\n    a_test.go:3: the rows: 12\n2026/01/01 connection error: refused\n--- PASS: TestA (0.00s)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "lines"),
+    [
+        (f"{NOTES}PASS\nok  \texample.org/a\t0.1s", []),
+        (f"{NOTES}--- FAIL: TestB (0.00s)\nFAIL", 3),
+        (f"{NOTES}panic: no rows", 3),
+        (f"{NOTES}ok  \texample.org/a\t0.1s\nsrc/a.go:12:3: unreachable code", ["src/a.go:12:3: unreachable code"]),
+        ("ValueError: a test logs this\n12 passed in 0.1s", []),
+        ("ValueError: a test logs this\n1 failed, 12 passed in 0.1s", 2),
+        ("error: of a test\n 12 pass\n 0 fail", []),
+        ("thread 'a' logs an error: none\ntest result: ok. 3 passed; 0 failed", []),
+        ("a_test.go:3: got 1, want 2 rows", 0),
+        ("    a_test.go:3: got 1, want 2 rows", 1),
+    ],
+)
+def test_what_a_run_that_passed_prints(output: str, lines: list[str] | int) -> None:
+    """Notes and logged errors of tests that passed are no failures."""
+    found = list(failing(output))
+    assert found == lines if isinstance(lines, list) else len(found) == lines
 
 
 def test_failing_lines() -> None:
