@@ -28,6 +28,7 @@ from ctxkit.cli.flags import FLAGS
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.capture import Manner, captured
+from ctxkit.cli.terminal.event_log import Kind
 from ctxkit.cli.terminal.style import ERROR, Line, Styled
 from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import (
@@ -528,7 +529,7 @@ def _print(call: LogCall, form: Form, ended: Ended) -> None:
 
 def _named(err: bytes, path: str, manner: Manner) -> bytes:
     """Reports of one of many logs: each line names it."""
-    if manner.events or not err:
+    if manner.events is not None or not err:
         return err
     from ctxkit.cli.terminal.safe_text import safe
 
@@ -542,7 +543,8 @@ def _failed(call: LogCall, failure: Failure, err: bytes = b"") -> LogRun:
     with captured(call.words, call.manner) as printed:
         if streams.Streams.events is not None:
             streams.Streams.events.path = path
-            streams.event("error", failure.reason, failure.code)
+            kind: Kind = "compaction" if call.command == "compact" else "warning"  # the command goes on
+            streams.event(kind, failure.reason, failure.code)
         if call.as_json:
             error = {"reason": failure.reason, "text": failure.text, "hint": failure.hint, "code": failure.code}
             streams.out_json({"log": path, "error": error})

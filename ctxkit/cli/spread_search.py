@@ -67,13 +67,13 @@ class SpreadSearch(LogSearch):
         jobs = processes(self.jobs, len(files), sum(one.size for one in files if not one.lacks))
         if jobs == 1:
             for done, file in enumerate(files):
-                if step is not None:
+                if step is not None and done:
                     step(done, len(files))
                 _search(self, file)
             return
         with closing(results(search_one, files, jobs)) as found:
             for done, one in enumerate(found):
-                if step is not None:
+                if step is not None and done:
                     step(done, len(files))
                 if one.failure is not None:
                     self._failed(one.item, one.failure)

@@ -8,6 +8,7 @@ whole, so that `TABLE/*.parquet` is a sound table at every moment. `shards.py` w
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import posixpath
 import stat
@@ -19,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.text.json_text import loads
 from ctxkit.errors import BadDataset, CannotCreate, CtxkitError, NoPermission, NoSuchLog, ReadFailed, reason_of
 from ctxkit.fleet.sources import file_system, is_url, local, named_errors
 from ctxkit.fleet.tables import SCHEMA, TABLES
@@ -122,15 +124,15 @@ class Dataset:
         if found is None:
             return {}
         try:
-            return msgspec.json.decode(found, type=Ledger)
-        except msgspec.DecodeError as error:
+            return msgspec.convert(loads(found), Ledger)
+        except (ValueError, msgspec.ValidationError) as error:
             text = f"{self.path(LEDGER, shard_name(shard))}.json is damaged: the shard was not changed"
             raise BadDataset(text, "remove the file: all sources of the shard are read again") from error
 
     def write_ledger(self, shard: int, ledger: Ledger) -> None:
         """Replace the ledger of a shard. Raises what `write` raises."""
-        text = msgspec.json.format(msgspec.json.encode(dict(sorted(ledger.items()))), indent=1)
-        self.write(text + b"\n", LEDGER, f"{shard_name(shard)}.json")
+        text = json.dumps(msgspec.to_builtins(dict(sorted(ledger.items()))), indent=1)  # a name may be no UTF-8
+        self.write(text.encode("ascii") + b"\n", LEDGER, f"{shard_name(shard)}.json")
 
     def begin(self, head: DatasetHead) -> None:
         """Make a new dataset: its head, then its folders. Raises CannotCreate, NoPermission, ReadFailed."""

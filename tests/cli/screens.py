@@ -66,6 +66,8 @@ MANY = f"""
 import json, sys
 sys.path.insert(0, {str(ROOT)!r})
 from ctxkit.cli.app import run
+from ctxkit.cli.terminal import progress
+progress.AFTER = 3600
 for words in json.load(open(sys.argv[1])):
     sys.stdout.buffer.write(b"\\0")
     sys.stdout.buffer.flush()
@@ -76,7 +78,10 @@ for words in json.load(open(sys.argv[1])):
 def all_on_pty(
     calls: Sequence[Sequence[str]], folder: Path, columns: int, *, cwd: Path | None = None, **env: str
 ) -> list[str]:
-    """What a terminal got of each of many calls, made one after the other by one process; questions are answered no."""
+    """What a terminal got of each of many calls, made one after the other by one process; questions are answered no.
+
+    No line of progress: it would come and go by the clock.
+    """
     listed = folder / "calls.json"
     listed.write_text(json.dumps(calls))
     seen = on_pty([str(listed)], columns, b"n\n", program=(sys.executable, "-c", MANY), cwd=cwd, **env)

@@ -141,7 +141,8 @@ class Place:
         path.write_bytes(self.made)
         if self.config is not None:
             beside(path, self.bad, self.config)
-        names = {"LOG": path, "OTHER": self.folder / "other.jsonl", "DIR": self.dir, "BAD": typed(self.bad)}
+        names = {"LOG": path, "OTHER": self.folder / "other.jsonl", "DIR": self.dir, "BAD": typed(self.bad),
+                 "OUT": self.folder / "out"}  # fmt: skip
         pattern = re.compile("|".join(names))
         return [pattern.sub(lambda found: str(names[found[0]]), word) for word in call.split(" ")]
 

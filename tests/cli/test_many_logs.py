@@ -346,4 +346,6 @@ def test_events(logs: Path) -> None:
     for jobs in ("1", "2"):
         ran = ctxkit("status", "a.jsonl", "none.jsonl", "--jobs", jobs, "--log-format", "json")
         events = [json.loads(line) for line in ran.err.splitlines()]
-        assert [(one["event"], one["reason"], one["code"]) for one in events] == [("error", "no-such-log", 66)]
+        assert [(one["event"], one["reason"], one["code"]) for one in events] == [("warning", "no-such-log", 66)]
+    ran = ctxkit("compact", "a.jsonl", "none.jsonl", "--yes", "--log-format", "json")
+    assert json.loads(ran.err.splitlines()[-1])["event"] == "compaction"

@@ -45,9 +45,10 @@ def test_another_schema(made: Dataset) -> None:
 
 def test_ledger(made: Dataset) -> None:
     """Entries are kept in order; a damaged one is refused."""
-    entries = {"b": SourceEntry("s", "d", 3, 1), "a": SourceEntry("", "", 3, 1, failed=True)}
+    entries = {name: SourceEntry("s", "d", 3, 1) for name in ("b", "\udcff.jsonl")}  # a name need not be UTF-8
+    entries["a"] = SourceEntry("", "", 3, 1, failed=True)
     made.write_ledger(1, entries)
-    assert made.ledger(1) == entries and list(made.ledger(1)) == ["a", "b"]
+    assert made.ledger(1) == entries and list(made.ledger(1)) == ["a", "b", "\udcff.jsonl"]
     assert made.ledger(0) == {}
     Path(made.path("ledger", "shard-0001.json")).write_text("[")
     with pytest.raises(BadDataset):

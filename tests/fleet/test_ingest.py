@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -105,8 +106,9 @@ def test_what_is_not_read(tmp_path: Path) -> None:
     assert counts(found) == (0, 0, 12, 0) and found.transcripts == 0
 
 
-def test_same_size_and_time(tmp_path: Path) -> None:
+def test_same_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change right after the first run, which size and time of the file do not show, is seen."""
+    monkeypatch.setattr("ctxkit.store.index.JUST_NOW", 3600 * 10**9)  # however slow the first run was
     folder, dataset = logs(tmp_path / "logs", 1), tmp_path / "dataset"
     path = folder / "000.jsonl"
     run(folder, dataset)
@@ -256,3 +258,17 @@ def test_stores(tmp_path: Path) -> None:
     there, here = rows_of(tmp_path / "copy"), rows_of(tmp_path / "here")
     assert {name: len(some) for name, some in there.items()} == {name: len(some) for name, some in here.items()}
     assert len(there["messages"]) > 20
+
+
+def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
+    """Its rows come, stay and go as those of any other."""
+    folder, dataset = tmp_path / "logs", tmp_path / "dataset"
+    folder.mkdir()
+    odd = folder / os.fsdecode(b"\xff.jsonl")
+    odd.write_bytes(chat(3))
+    assert counts(run(folder, dataset)) == (1, 0, 0, 0)
+    assert counts(run(folder, dataset)) == (0, 0, 1, 0)
+    [row] = rows_of(dataset)["transcripts"]
+    assert json.loads(row)["source_uri"].endswith("/�.jsonl")
+    odd.unlink()
+    assert counts(run(folder, dataset)) == (0, 0, 0, 1)

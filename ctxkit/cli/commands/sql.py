@@ -9,7 +9,7 @@ import typer
 
 from ctxkit.cli.options import session_path, takes
 from ctxkit.cli.terminal import streams
-from ctxkit.errors import ExitCode, Usage
+from ctxkit.errors import ExitCode, UnknownFormat, Usage
 from ctxkit.formats import registry
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def _opened(places: list[str], format: str | None, memory: str, failed: list[str
     with streams.progress("reading logs", "files") as step:
         found = log_tables(named, streams=given, format=format or AUTO, progress=step)
     for name, why in found.failed.items():
-        streams.warn(why if name in why else f"{name}: {why}")
+        text = why if name in why else f"{name}: {why}"
+        streams.warn(text, UnknownFormat(text) if name in found.named else None)
     failed += [name for name in found.failed if name in found.named]
     return Database.of_tables(found.tables, memory)
 

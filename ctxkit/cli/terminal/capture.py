@@ -16,17 +16,19 @@ from ctxkit.cli.terminal import streams
 
 
 class Manner(NamedTuple):
-    """How the outer run prints: whether its result and its reports are coloured, and whether reports are JSON lines."""
+    """How the outer run prints: whether its result and its reports are coloured; `events`: reports are JSON lines, of a
+    command that began at this time of the monotonic clock, which all processes share; None for words.
+    """
 
     colour: bool
     err_colour: bool
-    events: bool
+    events: float | None
 
     @classmethod
     def now(cls) -> Manner:
         """That of the current run."""
         run = streams.Streams
-        return cls(run.colour, run.err_colour, run.events is not None)
+        return cls(run.colour, run.err_colour, None if run.events is None else run.events.began)
 
 
 class Capture:
@@ -47,10 +49,10 @@ def captured(words: Sequence[str], manner: Manner) -> Iterator[Capture]:
     try:
         run.begin(words, paged=False)
         run.colour, run.err_colour, run.among = manner.colour, manner.err_colour, True
-        if manner.events:
+        if manner.events is not None:
             from ctxkit.cli.terminal.event_log import EventLog
 
-            run.events = EventLog(words[0])
+            run.events = EventLog(words[0], manner.events)
         yield found
     finally:
         streams.end()

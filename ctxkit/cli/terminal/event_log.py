@@ -60,19 +60,22 @@ class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventLog:
-    """Makes the lines of one run. `command`: a name of the registry; `path`: of the log; `log`: the opened log."""
+    """Makes the lines of one run. `command`: a name of the registry; `path`: of the log; `log`: the opened log.
 
-    def __init__(self, command: str | None) -> None:
+    `began`: when the command did, by the monotonic clock; None for now.
+    """
+
+    def __init__(self, command: str | None, began: float | None = None) -> None:
         self.command = command
         self.path: str | None = None
         self.log: OpenLog | None = None
-        self._began = time.monotonic()
+        self.began = time.monotonic() if began is None else began
 
     def line(self, kind: Kind, reason: str, code: int | None = None, log: str | None = None) -> bytes:
         """Return the line of an event that happens now. `log`: the digest of one of many logs."""
         record = EventRecord(
             time=iso(int(time.time())), event=kind, command=self.command, code=code, reason=reason,
-            seconds=round(time.monotonic() - self._began, 3), log=log or self._digest(),
+            seconds=round(time.monotonic() - self.began, 3), log=log or self._digest(),
         )  # fmt: skip
         return dumps(msgspec.to_builtins(record)).encode("ascii") + b"\n"
 

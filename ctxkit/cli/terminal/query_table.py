@@ -1,6 +1,6 @@
 """Formats the result of a query: a table for people, TSV, CSV and JSON for programs.
 
-Pipeline: `fleet/database.py` -> here -> `cli/sql_run.py`. Every text passes `safe()` before it is in a table.
+Pipeline: `fleet/database.py` -> here -> `cli/sql_run.py`. Every text passes `safe()` before it is in a table or TSV.
 """
 
 from __future__ import annotations
@@ -56,8 +56,11 @@ def text_of(value: Any) -> str:
 
 
 def as_tsv(values: Iterable[Any]) -> bytes:
-    r"""A line of TSV. Tab, line feed, carriage return and backslash in a text are `\t`, `\n`, `\r` and `\\`."""
-    fields = [text_of(value).translate(_ESCAPES) for value in values]
+    r"""A line of TSV. Tab, line feed, carriage return and backslash in a text are `\t`, `\n`, `\r` and `\\`.
+
+    Other control characters are made visible, as for people: it is what a pipe gets unasked, and `less` may follow.
+    """
+    fields = [safe(text_of(value).translate(_ESCAPES)) for value in values]
     return ("\t".join(fields) + "\n").encode("utf-8", "replace")
 
 

@@ -12,7 +12,7 @@ def test_captured(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Results and reports are kept apart; state, streams and the summary of the outer run are as before."""
     streams.Streams.begin(["status", "x"])
     streams.Streams.quiet = True
-    with captured(["check", "y"], Manner(colour=False, err_colour=False, events=False)) as printed:
+    with captured(["check", "y"], Manner(colour=False, err_colour=False, events=None)) as printed:
         streams.out("line")
         streams.say("report")
         streams.note("detail")

@@ -56,12 +56,13 @@ def test_tsv() -> None:
     """A row is one line, with as many tabs as there are columns less one."""
     line = as_tsv([1, ODD, None, 0.25])
     assert line == b'1\ta\\tb\\nc\\\\d\\r"e", f\t\t0.25\n'
+    assert as_tsv(["\x1b]0;x\x07\x9b\u202e"]).decode() == "␛]0;x␇\\u{9b}\\u{202e}\n", "no terminal obeys it"
 
 
 def test_table() -> None:
     """Numbers are to the right, texts to the left, null is empty."""
     assert drawn(["n", "name", "share"], [(1, "a", 0.5), (20, None, 0.12345678), (3, "ccc", None)], 80) == [
-        " n  name   share", " 1  a        0.5", "20       0.1235", " 3  ccc",
+        " n  name   share", " 1  a        0.5", "20        0.1235", " 3  ccc",
     ]  # fmt: skip
 
 
