@@ -107,6 +107,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "resume": ("resume", "LOG", "--to", "claude-code", "--dry-run"),
     "salvage": ("salvage", "LOG"), "watch": ("watch", "LOG", "--once"),
     "metrics": ("metrics", "FOLDER"), "memory": ("memory",), "tool": ("tool", "define"),
+    "sql": ("sql", "LOG", "select ts from messages"), "fleet": ("fleet", "sql", "--views"),
     "export": ("export", "LOG"), "completion": ("completion", "bash"), "help": ("help",),
 }  # fmt: skip
 """What prints something of a log and appends nothing."""

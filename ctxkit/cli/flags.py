@@ -126,10 +126,10 @@ FLAGS: dict[str, Flag] = {
         Flag("--fail-over", "Exit 1 if more than N tokens are used.", "N"),
         Flag("--fast", "Ask the model compact.fast_model."),
         Flag("--files", "The files that tools read and wrote, with their tokens."),
-        Flag("-l --files-with-matches", "Print only the names of logs with hits."),
         Flag(
             "--files-from", "Also the logs and folders that this file lists, a line each; - for standard input.", "FILE"
         ),
+        Flag("-l --files-with-matches", "Print only the names of logs with hits."),
         Flag("--fit-images/--no-fit-images", "Leave out images beyond the provider's limits, oldest first."),
         Flag("--focus", "Lines with these words count more in the summary.", "TEXT"),
         Flag("-f --follow", "Keep printing what is added to the log, until Ctrl-C."),
@@ -214,7 +214,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--map", "Folders below OLD are below NEW now; can be repeated.", "OLD=NEW"),
         Flag(
             "--max-tokens",
-            "The budget in tokens (128000, 128k), or of the limit (30%); off: no budget.",
+            "The budget: tokens (128k), of the limit (30%), or off.",
             "N|P%",
             on={
                 "memory": "For show: at most N tokens (1k; default 1000).",
@@ -226,7 +226,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--messages", "TEXT is JSON lines: one whole message per line."),
         Flag(
             "--model",
-            "Count tokens and limit as for this model (default: the log's).",
+            "Count as for this model (default: the log's).",
             "NAME",
             on={"add": "The model that wrote the message."},
         ),
@@ -261,7 +261,7 @@ FLAGS: dict[str, Flag] = {
             "A new file; - for standard output.",
             "FILE",
             on={
-                "export": "A new file, or a folder for one, or for a file of each log; - for standard output.",
+                "export": "A new file, or a folder for files; - for standard output.",
                 "fleet": "For ingest: the dataset, a folder or URL; it is made, or brought up to date. For map: a new "
                 "file for the rows. For sql: a new file, of the form that its ending says (.csv .json .parquet .tsv).",
                 "sql": "A new file, of the form that its ending says (.csv .json .parquet .tsv); else lines with tabs.",
@@ -365,7 +365,7 @@ FLAGS: dict[str, Flag] = {
             "--until",
             "Not newer than a time, or a duration before the newest message (see --now).",
             "TIME",
-            on={"sessions": "Not newer than a time, or a duration before the clock's now."},
+            on={"sessions": "Not newer than a time, or a duration before now."},
         ),
         Flag("--user", "Your own config, for all logs; give no LOG."),
         Flag("--utc", "Print times in UTC, and read typed times as UTC."),

@@ -77,7 +77,8 @@ def test_every_looker_looks_back(name: str) -> None:
 
 
 NO_STREAM = (
-    "init", "completion", "fleet", "help", "memory", "metrics", "recall", "sessions", "snapshots", "tool", "watch",
+    "init", "completion", "fleet", "help", "memory", "metrics", "recall", "sessions", "snapshots", "sql", "tool",
+    "watch",
 )  # fmt: skip
 """They take no log from standard input (of many logs, of folders, of a sidecar alone), or behind another word."""
 

@@ -62,7 +62,7 @@ def test_recall_in_the_whole_project(home: Path) -> None:
 
 
 WITHOUT = {"init", "completion", "help", "sessions", "tool", "recall", "config", "snapshots", "add", "restore", "edit",
-           "memory", "metrics", "watch", "fleet"}  # fmt: skip
+           "memory", "metrics", "watch", "fleet", "sql"}  # fmt: skip
 """Commands that take no log, or not as their first word alone."""
 MORE = {
     "forget": ["1"], "protect": ["1"], "unprotect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],
@@ -83,7 +83,7 @@ def test_every_command_takes_it(home: Path, command: str) -> None:
     "words",
     [
         ["recall", "@", "login"], ["recall", "@", "1", "--apply"], ["config", "@", "get", "now"], ["snapshots", "@"],
-        ["diff", "@", "@codex"], ["sessions", "@"], ["tool", "cleanup", "@"], ["memory", "extract", "@"],
+        ["diff", "@", "@codex"], ["sql", "@", "messages"], ["sessions", "@"], ["tool", "cleanup", "@"], ["memory", "extract", "@"],
         ["edit", "@", "--print"],
         ["show", "--", "@", "1"], ["@"], ["@", "1"], ["-q", "@codex", "1"], ["add", "@", "hello"],
     ],
