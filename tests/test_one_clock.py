@@ -185,7 +185,8 @@ SHARED: dict[str, Typed] = {
 }
 """Those of bundles, which all commands hand to the same functions."""
 TIMELESS = {
-    ("window", "agent"), ("compact", "timeout"), ("watch", "archive"), ("watch", "every"),
+    ("window", "agent"), ("compact", "timeout"), ("watch", "archive"), ("watch", "every"), ("fleet", "timeout"),
+    ("sql", "timeout"), ("fleet", "output"), ("fleet", "retries"),
 }  # fmt: skip
 ABOUT_TIME = re.compile(r"\b(time|times|date|yesterday|ago|days?|hours?)\b", re.I)
 

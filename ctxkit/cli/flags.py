@@ -130,7 +130,7 @@ FLAGS: dict[str, Flag] = {
             "--files-from", "Also the logs and folders that this file lists, a line each; - for standard input.", "FILE"
         ),
         Flag("-l --files-with-matches", "Print only the names of logs with hits."),
-        Flag("--fit-images/--no-fit-images", "Leave out images beyond the provider's limits, oldest first."),
+        Flag("--fit-images/--no-fit-images", "Leave out the oldest images over the provider's limits."),
         Flag("--focus", "Lines with these words count more in the summary.", "TEXT"),
         Flag("-f --follow", "Keep printing what is added to the log, until Ctrl-C."),
         Flag("--for", "For schema: the provider.", "openai|anthropic|gemini"),

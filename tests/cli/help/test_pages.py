@@ -17,12 +17,12 @@ def test_a_page() -> None:
         found.summary
         == "Print the context as a request that the provider accepts, or as a session file that an agent can resume."
     )
-    assert found.usage.startswith("ctxkit export --to ") and found.usage.endswith(" [OPTIONS] [LOG]")
+    assert found.usage.startswith("ctxkit export --to ") and found.usage.endswith(" [OPTIONS] [LOG]...")
     options = {one.key: one for one in found.options}
     assert options["to"].required and options["to"].choices[:2] == ("chat", "openai")
     assert options["quiet"].names == ("-q", "--quiet") and options["quiet"].metavar == ""
     assert (options["at"].heading, options["model"].heading) == ("State to read", OWN)
-    assert [one.metavar for one in found.arguments] == ["[LOG]"]
+    assert [one.metavar for one in found.arguments] == ["[LOG]..."]
     assert [code for code, _ in found.exits] == list(ExitCode)
 
 
