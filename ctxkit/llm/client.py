@@ -300,7 +300,7 @@ class _Call(_Muted):
         with _settings(litellm):
             found = litellm.completion(
                 **self._asked, timeout=self._timeout, num_retries=0, max_retries=0, drop_params=True, stream=False,
-                caching=False,
+                caching=False, **_UNSEEN,
             )  # fmt: skip
         choice = found.choices[0]
         message = choice.message
@@ -386,6 +386,9 @@ _SET: dict[str, Any] = {
     "_async_input_callback": [], "_async_success_callback": [], "_async_failure_callback": [],
 }  # fmt: skip
 """litellm's settings while a model is asked: no output, no callbacks, no retries of its own, no downloads."""
+
+_UNSEEN = {"no-log": True}
+"""No callback sees the request: litellm calls them later, in threads, when `_SET` is not in force any more."""
 
 
 @contextmanager

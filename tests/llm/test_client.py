@@ -7,7 +7,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -234,6 +235,21 @@ def test_whoever_else_uses_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.stdout is out or isinstance(sys.stdout, client._MutedStream)
     with stub(Says("", 307, headers={"location": "/elsewhere"})) as made:
         assert httpx.post(f"{made.url}/v1/x", json={}).status_code == 307
+
+
+def test_late_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """litellm tells callbacks in threads of its own: those that another user has set by then hear nothing."""
+    from litellm.litellm_core_utils.thread_pool_executor import executor
+
+    late: list[Callable[[], Any]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(executor, "submit", lambda *args, **named: late.append(partial(*args, **named)))
+        tried(patch, OPENAI, Says("x"))
+    called: list[str] = []
+    monkeypatch.setattr("litellm.success_callback", [lambda *_: called.append("told")])
+    for handler in late:
+        handler()
+    assert late and called == []
 
 
 def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
