@@ -116,6 +116,8 @@ def _of_gemini(given: Row) -> Iterator[Row]:
         text = response if isinstance(response, str) else dumps(finite(response))
         row = {"role": "tool", "name": str(answer.get("name", "")), "content": text}
         yield row | ({"tool_call_id": answer["id"]} if answer.get("id") else {})
+    if not parts:  # a reply without any: it had no tokens left, or was blocked
+        yield {"role": "assistant" if given.get("role") == "model" else "user", "content": ""}
     if not rest:
         return
     held = from_messages([{"role": given.get("role", "user"), "parts": rest}])

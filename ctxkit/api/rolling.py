@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -23,7 +24,7 @@ from ctxkit.api.fit import as_arguments
 from ctxkit.api.log import Log
 from ctxkit.api.prompt import To
 from ctxkit.api.provider_messages import response_rows, rows
-from ctxkit.api.rolling_summary import Summarizer, Summary, asked, summarized
+from ctxkit.api.rolling_summary import Summarizer, Summary, asked, cut_to, summarized
 from ctxkit.api.working_copy import WorkingCopy, in_memory
 from ctxkit.changes import protect as protecting
 from ctxkit.content.calls import Calls
@@ -85,6 +86,20 @@ MOST = 10**15
 """The most tokens that a row may state there."""
 NOTES = 0.25
 """The share of the budget that the notes of a project take at most."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _in_turn(method: F) -> F:
+    """A method during which other threads wait: two at once would write ops that do not fit the log."""
+
+    @wraps(method)
+    def in_turn(self: RollingBase, /, *args: Any, **options: Any) -> Any:
+        with self._turn:
+            return method(self, *args, **options)
+
+    return in_turn  # type: ignore[return-value]  # it has the same arguments
 
 
 class Notes(Protocol):
@@ -191,6 +206,14 @@ class RollingBase:
 
         Raises Usage, BadConfig, BadTools; ForeignLog for a log that another program owns; what `Log.open` raises.
         """
+        if not (summarize is None or isinstance(summarize, bool) or callable(summarize)):
+            raise Usage(f"summarize={summarize!r}: nothing was opened", "a function, True or False")
+        for name, called in (("on_trim", on_trim), ("on_compact", on_compact)):
+            if not (called is None or callable(called)):
+                raise Usage(f"{name}={called!r}: nothing was opened", "a function")
+        self._turn = threading.RLock()
+        self._asking: object = None
+        """Who asks the summarizer right now: a task, or True; None: nobody."""
         self.log = log if isinstance(log, Log) else _opened(log)
         """The log. Its methods may be used at any time: the next call of this object follows them."""
         if not self.log.native:
@@ -241,13 +264,27 @@ class RollingBase:
         """The rolling context of a log that exists; `options` as for a new one. Raises NoSuchLog, as `Log.open`."""
         return cls(limit, log=Log.open(_path(path)), **options)
 
+    @_in_turn
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log as a new file, which `load` and each command take. Raises CannotCreate, also if it exists."""
         self._sync()
         atomic.create(_path(path), self.log.copy_out())
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A context of its own, if the log is in memory; of a file, one more on the same log."""
+        made = memo[id(self)] = type(self).__new__(type(self))
+        with self._turn:
+            held = {key: value for key, value in vars(self).items() if key not in ("_turn", "_busy", "_asking")}
+            vars(made).update(deepcopy(held, memo), _turn=threading.RLock(), _asking=None)
+        return made
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Raises TypeError: another process needs the log itself."""
+        raise TypeError("a rolling context cannot be pickled: save(path) here, load(path) there")
+
     # messages
 
+    @_in_turn
     def add(self, message: object) -> int:
         """Append a message: a dict or an object, of OpenAI's chat or Responses, Anthropic, Gemini, or a row of ours.
 
@@ -256,6 +293,7 @@ class RollingBase:
         """
         return self._add(rows(message))
 
+    @_in_turn
     def add_response(self, response: object) -> int:
         """Append a provider's response, with the usage that it states: from then on what the provider counted beyond
         our own count is part of every size. The log has it as `meta.usage`. Returns the number of its last row. Raises
@@ -263,6 +301,7 @@ class RollingBase:
         """
         return self._add(response_rows(response))
 
+    @_in_turn
     def protect(self, what: Predicate | Numbers) -> None:
         """Protect messages from every cut: numbers (45, "45-67"), or those for which a function says so, now and later.
 
@@ -281,6 +320,7 @@ class RollingBase:
             self.log.protect(what)
             self._prepare()
 
+    @_in_turn
     def refresh_memory(self, about: str = "") -> str:
         """Read the notes of the project again, and return their text, which stands before the messages from now on.
 
@@ -292,18 +332,27 @@ class RollingBase:
         most, known = int(self.log.config["memory.tokens"]), self._known_limit
         if known is not None:
             most = min(most, int(NOTES * max(0, known - int(self.log.config["reserve"]))))
-        count = self._counting
-        self._set_notes(self._memory.text(most, about=about, count=lambda text: count.of_texts([text])))
+
+        def count(text: str) -> int:
+            return self._counting.of_texts([text])
+
+        text = self._memory.text(most, about=about, count=count) or ""
+        if not isinstance(text, str):
+            raise Usage(f"memory gave {type(text).__name__}: the notes stay as they were", "a text")
+        self._set_notes(cut_to(text, most, lambda texts: [count(one) for one in texts]) or "")
         return self.notes
 
+    @_in_turn
     def forget(self, numbers: Numbers = (), **criteria: Any) -> Op | None:
         """Take messages out of the context, as `Log.forget`."""
         return self._changed(lambda log: log.forget(numbers, **criteria))
 
+    @_in_turn
     def clear(self) -> Op | None:
         """Empty the context, as `Log.clear`; the system preamble stays."""
         return self._changed(lambda log: log.clear())
 
+    @_in_turn
     def mark(self, label: str | None = None) -> None:
         """Set a mark, to which `rewind` goes back."""
         for _ in range(TRIES):
@@ -315,14 +364,17 @@ class RollingBase:
             return
         raise _elsewhere(self.log)
 
+    @_in_turn
     def rewind(self, label: str | None = None) -> Op | None:
         """Drop the messages after the newest mark, or after the newest with this label. Raises NoMark."""
         return self._changed(lambda log: log.rewind(label))
 
+    @_in_turn
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, a cut too, or the one named. Raises NoSuchOp."""
         return self._changed(lambda log: log.undo(op))
 
+    @_in_turn
     def recall(self, text: str, *, top: int = 20, apply: bool = False) -> list[RecalledMessage]:
         """The messages of the whole log that are about `text`, by their words, in order; also what left the context.
 
@@ -356,11 +408,13 @@ class RollingBase:
         return self._limit() - int(self.log.config["reserve"])
 
     @property
+    @_in_turn
     def tokens(self) -> int:
         """Tokens of a request with the context as it is now, before any cut."""
         self._sync()
         return self._total()
 
+    @_in_turn
     def shown(self) -> list[ShownMessage]:
         """The messages of the context one by one, before any cut and without repairs, for lists of other libraries."""
         self._sync()
@@ -376,6 +430,7 @@ class RollingBase:
         """The project's notes as a message: a row that is not in the log; empty without notes."""
         return [{"role": "system", "content": self.notes}] if self.notes else []
 
+    @_in_turn
     def files(self) -> list[ContextFile]:
         """The files that calls in the context touch, in the order of their first call."""
         self._sync()
@@ -394,6 +449,7 @@ class RollingBase:
             for path, touched in calls.by_path.items()
         ]  # fmt: skip
 
+    @_in_turn
     def status(self) -> RollingStatus:
         """How full the context is."""
         self._sync()
@@ -733,12 +789,15 @@ class RollingContext(RollingBase):
     Its state is a log: a file, with which every command works meanwhile, or one in memory.
     """
 
+    @_in_turn
     def fit(self) -> None:
         """Cut now what does not fit; `context` and `request` do it by themselves.
 
         Raises DoesNotFit if what never leaves is larger than the budget: system prompt, instructions, protected
         messages, the current task.
         """
+        if self._asking:
+            raise _inside()
         work = self._cutting()
         rows_ = next(work, None)
         while rows_ is not None:
@@ -747,11 +806,13 @@ class RollingContext(RollingBase):
             except StopIteration:
                 return
 
+    @_in_turn
     def context(self) -> list[Row]:
         """The messages of the context, within the budget, as rows of a chat log. Raises DoesNotFit."""
         self.fit()
         return self._given()
 
+    @_in_turn
     def request(self, to: To = "openai") -> Row:
         """The body of a request to `to`, within the budget and valid for it.
 
@@ -763,10 +824,13 @@ class RollingContext(RollingBase):
     def _ask(self, rows: list[Row]) -> str | Exception:
         if self._summarize is None:
             return Usage("no summarizer")
+        self._asking = True
         try:
             return asked(self._summarize, rows)
         except Exception as error:  # of the caller's own code: rules take over, and the cut names it
             return error
+        finally:
+            self._asking = None
 
 
 class AsyncRollingContext(RollingBase):
@@ -779,12 +843,17 @@ class AsyncRollingContext(RollingBase):
 
     async def fit(self) -> None:
         """As that of `RollingContext`."""
+        if self._asking is not None and self._asking is asyncio.current_task():
+            raise _inside()
         async with self._busy:
             work = self._cutting()
-            asked = next(work, None)
+            with self._turn:
+                asked = next(work, None)
             while asked is not None:
+                given = await self._ask(asked)
                 try:
-                    asked = work.send(await self._ask(asked))
+                    with self._turn:
+                        asked = work.send(given)
                 except StopIteration:
                     return
 
@@ -801,11 +870,14 @@ class AsyncRollingContext(RollingBase):
     async def _ask(self, asked: list[Row]) -> str | Exception:
         if self._summarize is None:
             return Usage("no summarizer")
+        self._asking = asyncio.current_task()
         try:
             found = self._summarize(asked)
             return await found if inspect.isawaitable(found) else found
         except Exception as error:  # as in RollingContext
             return error
+        finally:
+            self._asking = None
 
 
 def _opened(log: str | os.PathLike[str] | None) -> Log:
@@ -823,9 +895,9 @@ def _opened(log: str | os.PathLike[str] | None) -> Log:
 
 def _path(given: str | os.PathLike[str]) -> Path:
     """Raises Usage for what is no name of a file."""
-    text = os.fsdecode(given)
+    text = os.fsdecode(given) if isinstance(given, str | bytes | os.PathLike) else ""
     if not text or "\0" in text:
-        raise Usage(f"{text!r} is not the name of a file: nothing was opened", "a path")
+        raise Usage(f"{given!r} is not the name of a file: nothing was opened", "a path")
     return Path(text)
 
 
@@ -837,6 +909,10 @@ def _memory(given: Notes | str | os.PathLike[str] | None) -> Notes | None:
 
         return Memory(_path(given))
     raise Usage(f"memory={given!r}: nothing was opened", "a Memory, or the folder of a project")
+
+
+def _inside() -> CtxkitError:
+    return Usage("a summarizer asked for the context that it is to make smaller", "what it is called with is all")
 
 
 def _dict(value: object) -> Row:

@@ -14,8 +14,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
 from ctxkit.errors import ModelFailed
@@ -35,6 +35,8 @@ ANYWHERE = "--skip-git-repo-check"
 DRAIN = 1.0
 """Seconds for what is still in the pipe when the program has ended, and something that it started holds the pipe."""
 BLOCK = 1 << 16
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end ctxkit, beside SIGINT, which Python raises as KeyboardInterrupt."""
 
 
 class Program(NamedTuple):
@@ -103,10 +105,33 @@ def run(
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise ModelFailed(f"{asked.name} was not asked: {asked.path}: {why}") from None
-        with _Running(started, prompt) as running:
+        with ends_with_us(started.pid), _Running(started, prompt) as running:
             return _answer(asked, running, left, tick, wait, hide)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def ends_with_us(group: int) -> Iterator[None]:
+    """Meanwhile a signal that ends this process kills that process group first, and raises SystemExit.
+
+    Only in the main thread, which alone can handle signals, and where the program has no handler of its own.
+    """
+
+    def end(number: int, _: object) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+        raise SystemExit(128 + number)
+
+    main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in ENDING if main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _answer(

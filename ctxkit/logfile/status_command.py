@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ctxkit.errors import reason_of
+from ctxkit.llm.program import ends_with_us
 
 SECONDS = 5
 """The longest time that the command may take."""
@@ -54,7 +55,7 @@ def _run(command: str, _period: int) -> CommandOutput:
     except (OSError, ValueError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         return CommandOutput("", f"{words[0]} cannot be started: {reason}")
-    with running:
+    with ends_with_us(running.pid), running:
         try:
             raw = _read(running, time.monotonic() + SECONDS)
         finally:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import multiprocessing
+import pickle
 import random
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -563,6 +566,11 @@ def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:
         (lambda: RollingContext(-3), Usage),
         (lambda: rolling(target=0), Usage),
         (lambda: rolling(counter="nonsense"), Usage),
+        (lambda: rolling(summarize="rules"), Usage),
+        (lambda: rolling(on_trim="print"), Usage),
+        (lambda: rolling(on_compact=3), Usage),
+        (lambda: rolling(5), Usage),  # type: ignore[arg-type]
+        (lambda: rolling(memory=5), Usage),
         (lambda: rolling().add({"text": "x"}), BadMessage),
         (lambda: rolling().add("x"), BadMessage),
         (lambda: rolling().add({"role": "user", "content": {1, 2}}), BadMessage),
@@ -830,3 +838,106 @@ def test_an_absurd_usage(shape: str, count: Any) -> None:
         return
     with pytest.raises(DoesNotFit, match=r"the provider counted 999,999,999,\d+ tokens more than our count has"):
         context.context()
+
+
+def test_threads_take_turns(tmp_path: Path) -> None:
+    """Threads that share one object harm neither the log nor the context."""
+    context = rolling(tmp_path / "a.jsonl")
+    context.add({"role": "user", "content": "go"})
+    failed: list[BaseException] = []
+
+    def work(name: int) -> None:
+        try:
+            for n in range(12):
+                context.add({"role": "assistant", "content": f"{name} {n} " + "word " * 90})
+                assert estimate_tokens(context.context(), "gpt-4o") <= context.budget
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    written = Log.open(tmp_path / "a.jsonl")
+    assert not failed and len(context.log.messages) == len(written.messages) == 1 + 4 * 12 and not written.check()
+    assert context.status().trims and context.context() == replayed(written)
+
+
+@pytest.mark.parametrize("event_loop", [False, True])
+def test_a_summarizer_that_asks_for_the_context(event_loop: bool) -> None:
+    """It is refused, and rules write the summary; it neither calls itself again nor waits for itself."""
+    cuts: list[ContextCut] = []
+    context: Any = (AsyncRollingContext if event_loop else RollingContext)(**LIMIT, on_compact=cuts.append)
+
+    async def later(rows: list[Row]) -> str:
+        return str(await context.context())
+
+    context._summarize, context._summarizes = later if event_loop else lambda rows: str(context.context()), True
+    for turn in turns(60):
+        for row in turn:
+            context.add(row)
+    given = asyncio.run(asyncio.wait_for(context.context(), 60)) if event_loop else context.context()
+    assert given and "asked for the context" in str(cuts[0].fallback)
+
+
+def test_copies(tmp_path: Path) -> None:
+    """A deep copy in memory goes on by itself, one of a file on the same log; others say what to do instead."""
+    for path in (None, tmp_path / "a.jsonl"):
+        context = rolling(path, summarize=True)
+        for turn in turns(40):
+            for row in turn:
+                context.add(row)
+        given = context.context()
+        made = copy.deepcopy(context)
+        assert made.context() == given
+        made.add({"role": "user", "content": "only there"})
+        assert len(made.context()) == len(given) + 1
+        assert len(context.context()) == len(given) + (path is not None)
+    for refused in (copy.copy, pickle.dumps):
+        with pytest.raises(TypeError, match="load"):
+            refused(context)  # type: ignore[operator]
+
+
+class Told:
+    """Notes that are what they are."""
+
+    def __init__(self, text: Any) -> None:
+        self.told = text
+
+    def text(self, max_tokens: int, *, about: str = "", count: Callable[[str], int]) -> Any:
+        """They look at nothing."""
+        return self.told
+
+
+def test_notes_that_do_not_obey() -> None:
+    """Longer ones are cut to their share; None is none; what is no text is refused, and nothing changes."""
+    context = rolling(memory=Told("note " * 10_000))
+    assert 400 < context.status().notes <= 2500 // 4 and context.notes.endswith("[…]")
+    before = context.notes
+    for wrong in (5, b"note", ["note"]):
+        context._memory = Told(wrong)
+        with pytest.raises(Usage):
+            context.refresh_memory()
+        assert context.notes == before
+    assert rolling(memory=Told(None)).notes == ""
+
+
+def test_a_message_that_contains_itself() -> None:
+    """It is refused; nothing is added."""
+    held: Row = {"role": "user"}
+    held["content"] = [held]
+    context = rolling()
+    with pytest.raises(BadMessage, match="contains itself"):
+        context.add(held)
+    assert not context.log.messages
+
+
+@pytest.mark.parametrize("reply", [{"role": "model", "parts": []}, {"parts": []}])
+def test_a_reply_of_gemini_without_parts(reply: Row) -> None:
+    """It is a message without words, with its number."""
+    context = rolling()
+    assert context.add({"role": "user", "content": "go"}) == 1
+    assert context.add_response({"candidates": [{"content": reply, "finishReason": "MAX_TOKENS"}]}) == 2
+    assert context.log.messages[1].role == "assistant" and not list(RULES["gemini"](context.request("gemini")))
+    assert context.add({"role": "user", "parts": []}) == 3

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,7 +15,7 @@ import pytest
 from ctxkit.errors import ModelFailed
 from ctxkit.llm import program as programs
 from ctxkit.llm.client import Answer, PendingRequest, ask, available, time_limit
-from ctxkit.llm.program import is_program, program
+from ctxkit.llm.program import ends_with_us, is_program, program
 from tests.stub import KEY
 
 ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is the cart?"}]
@@ -159,6 +161,33 @@ def test_interrupted(script: Callable[..., str], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(model, ASKED, deadline=time.monotonic() + 60, tick=tick)
     assert not alive(int((tmp_path / "child").read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_ended_by_a_signal(number: signal.Signals, script: Callable[..., str], tmp_path: Path) -> None:
+    """What ends ctxkit ends the program first, also one that ignores the signal."""
+    model = script(f"trap '' TERM HUP; echo $$ >{tmp_path}/new; mv {tmp_path}/new {tmp_path}/child; sleep 1000")
+    code = "import sys, time; from ctxkit.llm.client import ask; "
+    code += "ask(sys.argv[1], [{'role': 'user', 'content': 'hi'}], deadline=time.monotonic() + 60)"
+    with subprocess.Popen([sys.executable, "-c", code, model], env={**os.environ, "TMPDIR": str(tmp_path)}) as asking:
+        while not (tmp_path / "child").exists():
+            time.sleep(0.02)
+        asking.send_signal(number)
+        assert asking.wait() == 128 + number
+    assert not alive(int((tmp_path / "child").read_text())) and not list(tmp_path.glob("ctxkit-model-*"))
+
+
+def test_signals_of_the_caller_stay() -> None:
+    """A handler that the program has is called as before; without one all is as before when the block ends."""
+    called: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: called.append(number))
+    try:
+        with ends_with_us(1 << 30):
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert called == [signal.SIGTERM] and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
 
 
 def test_it_is_asked_once(script: Callable[..., str], tmp_path: Path) -> None:

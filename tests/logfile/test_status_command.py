@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -56,6 +59,20 @@ def test_children_of_a_command_that_ended_are_ended(end: str, monkeypatch: pytes
     output(f"sh -c '(sleep 0.4; touch {mark}) >/dev/null & {end}'")
     time.sleep(0.6)
     assert not mark.exists()
+
+
+def test_a_signal_ends_it_too(tmp_path: Path) -> None:
+    """What ends ctxkit meanwhile ends the command first."""
+    child = tmp_path / "child"
+    command = f"sh -c 'echo $$ >{tmp_path}/new; mv {tmp_path}/new {child}; sleep 4'"
+    code = "import sys; from ctxkit.logfile.status_command import output; output(sys.argv[1])"
+    with subprocess.Popen([sys.executable, "-c", code, command]) as asking:
+        while not child.exists():
+            time.sleep(0.02)
+        asking.terminate()
+        assert asking.wait() == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child.read_text()), 0)
 
 
 def test_it_runs_once_for_several_looks(tmp_path: Path) -> None:

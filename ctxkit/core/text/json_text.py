@@ -52,15 +52,27 @@ def spelled(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same JSON value with null for NaN and infinities, which JSON does not have; however deep it is nested."""
+    """The same JSON value with null for NaN and infinities, which JSON does not have; however deep it is nested.
+
+    Raises ValueError for a value that contains itself.
+    """
     whole = [value]
-    waiting: list[Any] = [whole]
+    waiting: list[tuple[Any, int]] = [(whole, 0)]
+    """What is copied and not yet looked through, with the id of its original; None: done with what is in it."""
+    around: set[int] = set()
     while waiting:
-        holder = waiting.pop()
+        holder, original = waiting.pop()
+        if holder is None:
+            around.discard(original)
+            continue
+        around.add(original)
+        waiting.append((None, original))
         for key, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
             if isinstance(item, dict | list):
+                if id(item) in around:
+                    raise ValueError("it contains itself")
                 holder[key] = item.copy()
-                waiting.append(holder[key])
+                waiting.append((holder[key], id(item)))
             elif isinstance(item, float) and not math.isfinite(item):
                 holder[key] = None
     return whole[0]

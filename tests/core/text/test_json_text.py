@@ -86,3 +86,21 @@ def test_numbers_that_json_does_not_have() -> None:
     value = {"a": [float("inf"), 1.5], "b": float("nan"), "c": True}
     assert spelled(value) == '{"a":[Infinity,1.5],"b":NaN,"c":true}'
     assert finite(value) == {"a": [None, 1.5], "b": None, "c": True}
+
+
+@pytest.mark.parametrize("where", ["list", "dict", "below"])
+def test_a_value_that_contains_itself(where: str) -> None:
+    """It is a ValueError, and not copied until the memory is full; the same value twice is none."""
+    held: dict[str, Any] = {"a": [1.0]}
+    if where == "list":
+        held["a"].append(held["a"])
+    elif where == "dict":
+        held["b"] = held
+    else:
+        held["b"] = [{"c": [held["a"], held]}]
+    with pytest.raises(ValueError, match="contains itself"):
+        finite(held)
+    with pytest.raises(ValueError, match="contains itself"):
+        dumps(held)
+    twice = [math.nan]
+    assert finite([twice, twice, [twice]]) == [[None], [None], [[None]]]
