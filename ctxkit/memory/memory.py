@@ -48,7 +48,9 @@ R = TypeVar("R", MemoryChange, MemoryUndo)
 LONGEST = 2000
 """The most characters of a note by hand."""
 REPEATED = 60
-"""Characters of a superseded note by which it is known again in a gist, which cuts long sentences."""
+"""Characters of a superseded or forgotten note by which it is known again in a gist, which cuts long sentences."""
+SUMS = ("gist", "files")
+"""Kinds of notes on a whole session."""
 TOKENS = 1000
 """Tokens of the text of notes, if none are named."""
 
@@ -108,12 +110,15 @@ class Memory:
     def notes(self, *, all: bool = False) -> list[CheckedNote]:
         """The notes in the order of the file: those that stand; `all`: every one, also superseded and undone.
 
-        Sources are checked now: a note whose messages were purged or changed is not `may_be_shown`.
+        Sources are checked now: a note whose messages were purged, changed or forgotten is not `may_be_shown`, nor is a
+        gist that repeats a forgotten one.
         """
         rows = self.read.rows
         check = SourceCheck(one for row in rows if isinstance(row, MemoryChange) for one in row.read)
         found = numbered(rows)
-        return [CheckedNote(one, check.of(one.note)) for one in found if all or one.is_current]
+        checked = [CheckedNote(one, check.of(one.note)) for one in found if all or one.is_current]
+        out = [_known_by(one.note) for one in checked if one.sources == FORGOTTEN and one.note.kind not in SUMS]
+        return [CheckedNote(one.numbered, FORGOTTEN) if _repeats(one.note, out) else one for one in checked]
 
     def current(self) -> list[CheckedNote]:
         """The notes that stand and may be shown, in the order of the file."""
@@ -197,7 +202,7 @@ class Memory:
         """The notes, read now, as a text for a context, at most `max_tokens` tokens; "" if none is there or fits.
 
         The most important first: by hand, open work, decisions, gists, files; with `about` those with its words, the
-        best first. A gist that repeats a superseded or a forgotten note is left out. `count`: tokens of a text
+        best first. A gist that repeats a superseded note is left out. `count`: tokens of a text
         (default: the counter for `model`). The same notes give the same text.
         """
         self._read = None
@@ -209,15 +214,13 @@ class Memory:
 
     def _for_context(self) -> list[MemoryNote]:
         """The notes that may be shown, without the gists that repeat what was superseded or forgotten."""
-        there = self.notes()
-        standing = [one.note for one in there if one.is_current]
+        standing = [one.note for one in self.current()]
         kept = {note.text for note in standing}
         old = [
-            one.note.text[:REPEATED].rstrip(" .…") for one in numbered(self.read.rows)
-            if one.state == "superseded" and one.note.kind not in ("gist", "files") and one.note.text not in kept
+            _known_by(one.note) for one in numbered(self.read.rows)
+            if one.state == "superseded" and one.note.kind not in SUMS and one.note.text not in kept
         ]  # fmt: skip
-        old += [one.note.text[:REPEATED].rstrip(" .…") for one in there if one.sources == FORGOTTEN]
-        return [note for note in standing if note.kind != "gist" or not any(text in note.text for text in old)]
+        return [note for note in standing if not _repeats(note, old)]
 
     def status_line(self) -> str:
         """A line for the status of a context: how many notes there are, and the newest decision; "" without notes."""
@@ -293,6 +296,16 @@ def best(notes: Sequence[MemoryNote], text: str) -> list[int]:
         raise Usage("notes cannot be ranked: this SQLite was built without FTS5", "leave --about out")
     scores = ranked((note.text for note in notes), terms(text))
     return sorted(scores, key=lambda place: (-scores[place], place))
+
+
+def _known_by(note: MemoryNote) -> str:
+    """The words by which a note is known again in a gist."""
+    return note.text[:REPEATED].rstrip(" .…")
+
+
+def _repeats(note: MemoryNote, old: Sequence[str]) -> bool:
+    """Whether it is a gist with the words of one of these notes."""
+    return note.kind == "gist" and any(text in note.text for text in old)
 
 
 def _counting(model: str) -> Callable[[str], int]:

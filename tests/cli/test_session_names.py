@@ -83,8 +83,8 @@ def test_every_command_takes_it(home: Path, command: str) -> None:
     "words",
     [
         ["recall", "@", "login"], ["recall", "@", "1", "--apply"], ["config", "@", "get", "now"], ["snapshots", "@"],
-        ["diff", "@", "@codex"], ["sql", "@", "messages"], ["sessions", "@"], ["tool", "cleanup", "@"], ["memory", "extract", "@"],
-        ["edit", "@", "--print"],
+        ["diff", "@", "@codex"], ["sql", "@", "messages"], ["sessions", "@"], ["tool", "cleanup", "@"],
+        ["memory", "extract", "@"], ["edit", "@", "--print"],
         ["show", "--", "@", "1"], ["@"], ["@", "1"], ["-q", "@codex", "1"], ["add", "@", "hello"],
     ],
 )  # fmt: skip

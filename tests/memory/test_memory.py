@@ -231,6 +231,7 @@ def test_forgotten_and_back(memory: Memory, shop: Path) -> None:
         leave()
         now = texts(memory)
         assert decisions[1] not in now and "a partial index" not in now and "partial" not in memory.text()
+        assert not any("decided to use a partial" in note for note in now), "a gist repeats it"
         hidden = {one.sources for one in memory.notes() if not one.may_be_shown}
         assert hidden == {"forgotten"}
         log.undo()
