@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,8 @@ ENDINGS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", 
 FORMS = ("json", "csv", "table")
 """Forms that have a flag."""
 STDOUT = "-"
+SLACK = 1 << 30
+"""Bytes for all but the query: threads, Arrow, the rows that are printed."""
 
 
 class Printing(NamedTuple):
@@ -150,7 +152,7 @@ def answer(opened: Callable[[str], Database], sql: str, printing: Printing, time
     target = printing.parquet or printing.output
     if target not in (None, STDOUT) and os.path.lexists(target):  # before minutes of work; `create` checks it again
         create(target, [])
-    with closing(opened(config["sql.memory_limit"])) as database:
+    with closing(opened(config["sql.memory_limit"])) as database, bounded(database.memory):
         result = database.query(sql, limit)
         counted = _Counted(result)
         if form == "parquet":
@@ -171,6 +173,28 @@ def answer(opened: Callable[[str], Database], sql: str, printing: Printing, time
             streams.Streams.done = f"{count(counted.rows_read, 'row')} written to {target}"
             streams.say(f"{count(counted.rows_read, 'row')} written to {target}")
     return ExitCode.DONE
+
+
+@contextmanager
+def bounded(more: int) -> Iterator[None]:
+    """This process may take so many bytes more, and SLACK; then an allocation fails, before the machine has none left.
+
+    DuckDB's own limit does not count a list within one row: `SELECT len(range(10000000000))`.
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+    except (OSError, ValueError, IndexError):  # not Linux
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [pages * resource.getpagesize() + more + SLACK, *(one for one in (soft, hard) if one >= 0)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 class _Counted(QueryResult):

@@ -1,7 +1,9 @@
 """Questions in SQL over the tables: DuckDB in memory, which reads only the dataset, and writes nothing.
 
 Pipeline: a dataset, or `rows.py` -> tables here, `views.py` -> a query -> batches of rows -> `cli/sql_run.py`.
-duckdb is loaded only here. A query runs in a thread, so that Ctrl-C and a time limit end it.
+duckdb is loaded only here. It opens no file at all: Arrow opens those of a dataset and hands their rows over. (A path
+that DuckDB may read is one that it may write, by a COPY within a WITH.) A query runs in a transaction that only reads,
+and in a thread, so that Ctrl-C and a time limit end it.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ctxkit.errors import BadQuery, ReadFailed, reason_of
+from ctxkit.errors import BadQuery, CtxkitError, ReadFailed, reason_of
 from ctxkit.fleet.dataset import TEMPORARY, Dataset
 from ctxkit.fleet.sources import file_system, named_errors
 from ctxkit.fleet.tables import TABLES, arrow, missing, schema
@@ -31,10 +34,15 @@ ROWS = 2048
 """Rows of a batch."""
 AHEAD = 4
 """Batches that wait for the reader."""
+SPARE = 64
+"""Files that may be opened besides those of the dataset."""
+PATIENCE = 2.0
+"""Seconds to wait for a query that was stopped. A single call of a function may go on for longer."""
 MEMORY = "50%"
 """Memory that DuckDB may use, if nothing else is said: half of the machine's."""
 READS = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statements that only read; MULTI is a PIVOT."""
+READ_HINT = "begin with SELECT, FROM or WITH"
 CLOSED = {
     "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "allow_community_extensions":
     "false", "python_enable_replacements": "false", "errors_as_json": "true", "temp_directory": "",
@@ -42,10 +50,11 @@ CLOSED = {
 }  # fmt: skip
 """Settings of every database: nothing is fetched, loaded or kept on disk, and no variable of Python is a table."""
 LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
-"""What is said before the query: no file but the dataset's, and no way back."""
+"""What is said before the query: no file, no network, and no way back."""
 _OUTSIDE = re.compile(r"file system operations are disabled|extensions is disabled through configuration")
 _MEANT = re.compile(r"(?:Did you mean|Candidate bindings:[: ]*|Candidate tables:) ?(.+?)\??$")
 """What DuckDB offers in the place of a name."""
+_DAMAGED = re.compile(r"reading the stream registered as '(\w+)' failed: (.*)", re.S)
 _STOPPED = re.compile(r"interrupt", re.I)
 SHOWN = 60
 """Most characters of the line of a query in an error."""
@@ -71,9 +80,17 @@ class QueryResult:
                 yield batch.rename_columns(self.schema.names)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, once, as values of Python. Raises what `query` raises."""
+        """The rows, once, as values of Python. Raises what `query` raises, BadQuery for a value that Python lacks."""
         for batch in self.batches():
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*map(self._values, self.columns, batch.columns), strict=True)
+
+    @staticmethod
+    def _values(column: ResultColumn, values: pa.Array) -> list[Any]:
+        try:
+            return list(values.to_pylist())
+        except (OverflowError, ValueError) as error:  # dates after the year 9999, infinity, nanoseconds
+            text = f"a value of {column.name} ({column.type}) has no form here"
+            raise BadQuery(text, f"cast it: CAST({column.name} AS VARCHAR)") from error
 
 
 class Database:
@@ -81,8 +98,9 @@ class Database:
 
     def __init__(self, memory: str = MEMORY) -> None:
         self._duckdb = _library()
-        self._stopped = threading.Event()
-        self._worker: threading.Thread | None = None
+        self._worker: tuple[threading.Thread, threading.Event] | None = None
+        self._left = False
+        self._files: dict[str, list[str]] = {}
         try:
             self._connection = self._duckdb.connect(":memory:", config={**CLOSED, "memory_limit": memory})
         except self._duckdb.Error as error:
@@ -98,37 +116,19 @@ class Database:
         for name in TABLES:
             given = tables.get(name)
             made._connection.register(name, schema(name).empty_table() if given is None else given)
-        made._closed(())
+        made._closed()
         return made
 
     @classmethod
     def of_files(cls, files: Mapping[str, Sequence[str | Path]], memory: str = MEMORY) -> Self:
-        """A database of Parquet files, which stand for the rows of each table. No other file can be read from it.
+        """A database of Parquet files, which stand for the rows of each table. They stay open, so that a query sees
+        what they are now, also if another program replaces them. A column that a file does not have is null.
 
-        Raises what `of_tables` raises, and ReadFailed for a file that is no Parquet.
+        Raises what `of_tables` raises, and ReadFailed for a file that cannot be opened.
         """
-        made = cls(memory)
-        paths = {name: [os.path.abspath(path) for path in files.get(name, ())] for name in TABLES}
-        allowed = [path for some in paths.values() for path in some]
-        try:
-            made._connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, allowed))}]")
-            for name, columns in TABLES.items():
-                if paths[name]:
-                    listed = ", ".join(map(_quoted, paths[name]))
-                    source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
-                    known = made._connection.execute(f"DESCRIBE FROM {source}").fetchall()
-                    there = {one[0] for one in known}
-                    fields = [
-                        f'"{one.name}"' if one.name in there else f'NULL::{TYPES[one.type]} AS "{one.name}"'
-                        for one in columns
-                    ]
-                    made._connection.execute(f"CREATE VIEW {name} AS SELECT {', '.join(fields)} FROM {source}")  # noqa: S608
-                else:
-                    made._connection.register(name, schema(name).empty_table())
-        except made._duckdb.Error as error:
-            text = _said(error)[0].partition("\n")[0]
-            raise ReadFailed(f"the dataset cannot be read: {text}", "ctxkit fleet ingest makes it again") from error
-        made._closed(allowed)
+        paths = {name: [os.path.abspath(path) for path in some] for name, some in files.items()}
+        made = cls.of_tables({name: _opened(name, some) for name, some in paths.items()}, memory)
+        made._files = paths
         return made
 
     @classmethod
@@ -143,12 +143,19 @@ class Database:
             return cls.of_tables({name: _remote(dataset, name) for name in TABLES}, memory)
         return cls.of_files({name: _own_files(dataset.path(name)) for name in TABLES}, memory)
 
-    def _closed(self, allowed: Sequence[str]) -> None:
+    def _closed(self) -> None:
         """Add the views, and lock everything."""
         for view in VIEWS.values():
             self._connection.execute(f"CREATE VIEW {view.name} AS {view.sql}")
         for lock in LOCKS:
             self._connection.execute(lock)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that DuckDB may use. It does not count all of them: not those of a list within one row."""
+        [(text,)] = self._connection.execute("SELECT current_setting('memory_limit')").fetchall()
+        number, unit = str(text).split()
+        return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit))
 
     def query(self, sql: str, timeout: float | None = None) -> QueryResult:
         """Run one statement that reads: a select, also as VALUES, FROM, PIVOT, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN.
@@ -171,16 +178,23 @@ class Database:
         if len(found) != 1:
             many = f"{len(found)} statements" if found else "no statement"
             raise BadQuery(f"the query has {many}, and must be one: nothing was run", "WITH … SELECT … joins several")
-        kind = found[0].type.name
+        try:
+            kind = found[0].type.name
+        except ValueError:  # a kind that duckdb has no name for
+            kind = ""
         if kind not in READS:
-            raise BadQuery(f"{_word(sql)} does not only read: nothing was run", "begin with SELECT, FROM or WITH")
+            raise BadQuery(f"{_word(sql)} does not only read: nothing was run", READ_HINT)
         return found[0]
 
     def _run(self, statement: Any, sql: str, timeout: float | None) -> Iterator[Any]:
         """The columns of the result, then its batches. The query runs in a thread; this one can be interrupted."""
         made: queue.Queue[Any] = queue.Queue(AHEAD)
-        self._worker = threading.Thread(target=self._work, args=(statement, made), daemon=True)
-        self._worker.start()
+        stopped = threading.Event()
+        worker = threading.Thread(target=self._work, args=(statement, made, stopped), daemon=True)
+        self._stop(self._worker)
+        self._connection.execute("BEGIN TRANSACTION READ ONLY")
+        self._worker = mine = worker, stopped
+        worker.start()
         waited = 0.0
         try:
             while True:
@@ -197,47 +211,48 @@ class Database:
                     raise self._bad(found, sql, statement) from found
                 yield found
         finally:
-            self._stop()
+            self._stop(mine)
 
-    def _work(self, statement: Any, made: queue.Queue[Any]) -> None:
+    def _work(self, statement: Any, made: queue.Queue[Any], stopped: threading.Event) -> None:
         """Run in the thread: put columns, batches and an end, or what was raised."""
         try:
             relation = self._connection.sql(statement)
             names, reader = _unlike(relation.columns), relation.to_arrow_reader(ROWS)
             columns = [ResultColumn(*one) for one in zip(names, map(str, relation.types), strict=True)]
             fields = [field.with_name(name) for field, name in zip(reader.schema, names, strict=True)]
-            going = self._put(made, (columns, arrow().schema(fields)))
+            going = _put(made, (columns, arrow().schema(fields)), stopped)
             while going and (batch := next(reader, None)) is not None:
-                going = self._put(made, batch)
-            self._put(made, None)
+                going = _put(made, batch, stopped)
+            _put(made, None, stopped)
         except BaseException as error:  # the other thread raises it
-            self._put(made, error)
+            _put(made, error, stopped)
 
-    def _put(self, made: queue.Queue[Any], value: Any) -> bool:
-        """Whether the reader still waits for it."""
-        while not self._stopped.is_set():
-            try:
-                made.put(value, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    def _stop(self) -> None:
-        """End the thread, and what it runs."""
-        worker, self._worker = self._worker, None
-        if worker is None:
+    def _stop(self, running: tuple[threading.Thread, threading.Event] | None) -> None:
+        """End this thread, and what it runs. One that does not end is left alone, and the database with it."""
+        if running is None or self._worker is not running:  # a later query ended it
             return
-        self._stopped.set()
-        while worker.is_alive():
+        worker, stopped = running
+        self._worker = None
+        self._left = True
+        stopped.set()
+        until = time.monotonic() + PATIENCE
+        while worker.is_alive() and time.monotonic() < until:
             self._connection.interrupt()
             worker.join(0.05)
-        self._stopped.clear()
+        self._left = worker.is_alive()
+        if not self._left:
+            self._rollback()
+
+    def _rollback(self) -> None:
+        """End the transaction, unless an error did."""
+        with suppress(self._duckdb.Error):
+            self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """End what runs, and free the memory."""
-        self._stop()
-        self._connection.close()
+        self._stop(self._worker)
+        if not self._left:
+            self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -247,24 +262,31 @@ class Database:
 
     def _bad(self, error: BaseException, sql: str, statement: Any = None) -> BaseException:
         """The error for what DuckDB raised; anything else as it is."""
+        if isinstance(error, MemoryError):
+            return _no_memory()
         if not isinstance(error, self._duckdb.Error):
             if isinstance(error, RuntimeError) and _STOPPED.search(str(error)):
                 return KeyboardInterrupt()
             return error
         if statement is not None and isinstance(error, self._duckdb.BinderException | self._duckdb.CatalogException):
+            self._rollback()
             try:  # a relation does not say where the error is, a statement does; it fails before it is run
+                self._connection.execute("BEGIN TRANSACTION READ ONLY")
                 self._connection.execute(statement)
             except self._duckdb.Error as again:
                 error = again
         return self._worded(error, sql)
 
-    def _worded(self, error: BaseException, sql: str) -> BadQuery:
+    def _worded(self, error: BaseException, sql: str) -> CtxkitError:
         text, told = _said(error)
         if isinstance(error, self._duckdb.OutOfMemoryException):
-            return BadQuery(
-                "the query needs more memory than it may use: nothing more was printed",
-                "ctxkit config set --user sql.memory_limit 80%, or a query that keeps less",
-            )
+            return _no_memory()
+        if "launched in read-only mode" in text:
+            return BadQuery(f"{_word(sql)} does not only read: nothing was changed", READ_HINT)
+        if damaged := _DAMAGED.search(text):
+            where, why = self._damaged_file(damaged[1]), damaged[2].strip().partition("\n")[0].rstrip(".")
+            text = f"{where or damaged[1]}: the dataset cannot be read: {why}"
+            return ReadFailed(text, "remove the dataset's folder, and ctxkit fleet ingest makes it again")
         if _OUTSIDE.search(text):
             named = re.search(r'"([^"]+)"', text)
             what = named[1] if named else "that"
@@ -281,9 +303,36 @@ class Database:
         place = _place(sql, told.get("position"))
         return BadQuery(f"{first[:1].lower() + first[1:]}{place}", "; ".join(filter(None, (*meant[:1], candidates))))
 
+    def _damaged_file(self, table: str) -> str | None:
+        """The first file of a table that cannot be read; None if it is not known."""
+        import pyarrow.parquet as pq
 
-TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN"}
-"""Type of a column -> DuckDB's."""
+        for path in self._files.get(table, ()):
+            try:
+                with pq.ParquetFile(path) as file:
+                    for _ in file.iter_batches():
+                        pass
+            except (OSError, arrow().ArrowException):
+                return path
+        return None
+
+
+def _put(made: queue.Queue[Any], value: Any, stopped: threading.Event) -> bool:
+    """Whether the reader still waits for it."""
+    while not stopped.is_set():
+        try:
+            made.put(value, timeout=0.1)
+        except queue.Full:
+            continue
+        return True
+    return False
+
+
+def _no_memory() -> BadQuery:
+    return BadQuery(
+        "the query needs more memory than it may use: nothing more was printed",
+        "ctxkit config set --user sql.memory_limit 80%, or a query that keeps less",
+    )
 
 
 def parquet(result: QueryResult) -> Iterator[bytes]:
@@ -340,6 +389,32 @@ def _own_files(folder: str) -> list[str]:
     except OSError as error:
         raise ReadFailed(f"{folder}: cannot read: {reason_of(error)}") from error
     return sorted(one for one in found if one.endswith(PARQUET) and not os.path.basename(one).startswith(TEMPORARY))
+
+
+def _opened(table: str, paths: Sequence[str]) -> Any:
+    """Parquet files as one dataset of Arrow, open. Raises ReadFailed."""
+    pa = arrow()
+    import pyarrow.dataset
+
+    _allow_files(len(paths))
+    form, fragments = pyarrow.dataset.ParquetFileFormat(), []
+    for path in paths:
+        try:
+            fragments.append(form.make_fragment(pa.OSFile(path)))
+        except OSError as error:
+            raise ReadFailed(f"{path}: cannot read: {reason_of(error)}") from error
+    return pyarrow.dataset.FileSystemDataset(fragments, schema(table), form)
+
+
+def _allow_files(more: int) -> None:
+    """So many more open files, as far as the system lets a process have them."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = len(os.listdir("/dev/fd")) + more + SPARE
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard < 0 else min(needed, hard), hard))
 
 
 def _remote(dataset: Dataset, table: str) -> Any:
@@ -413,7 +488,3 @@ def _unlike(names: Sequence[str]) -> list[str]:
         taken.add(one)
         made.append(one)
     return made
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

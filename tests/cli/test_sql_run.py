@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import resource
 import sys
 from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.sql_run import Printing, query_of, seconds_of
+from ctxkit.cli.sql_run import Printing, bounded, query_of, seconds_of
 from ctxkit.errors import BadTime, CtxkitError, ReadFailed, Usage
 from ctxkit.store.config import load
 
@@ -96,3 +97,14 @@ def test_timeout() -> None:
     assert seconds_of(None, load(None, None, {}, None)) is None
     with pytest.raises(BadTime):
         seconds_of("soon", settings)
+
+
+def test_bounded() -> None:
+    """What a query allocates beyond its memory fails, and the limit of the process is as before."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with bounded(1 << 20):
+        assert resource.getrlimit(resource.RLIMIT_DATA)[0] < 16 << 30
+        with pytest.raises(MemoryError):
+            bytearray(4 << 30)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    assert len(bytearray(1 << 20)) == 1 << 20

@@ -141,6 +141,72 @@ ATTACKS = (
     "SELECT 1; SELECT 2",
     "SELECT 1; COPY messages TO '{new}'",
     "SELECT * FROM sneaky",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{inside}' (FORMAT parquet, USE_TMP_FILE false)",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{new}'",
+    "EXPLAIN COPY messages TO '{new}'",
+    "EXPLAIN ANALYZE CREATE TABLE x AS SELECT 1",
+    "EXPLAIN ANALYZE CREATE OR REPLACE VIEW messages AS SELECT 1",
+    "EXPLAIN ANALYZE SET memory_limit = '100GB'",
+    "EXPLAIN ANALYZE INSTALL httpfs",
+    "EXPLAIN ANALYZE ATTACH '{new}'",
+    "WITH x AS (COPY (SELECT 1) TO '{inside}' (FORMAT parquet, USE_TMP_FILE false)) FROM x",
+    "WITH x AS (COPY (SELECT 1) TO '{new}') FROM x",
+    "SELECT * FROM query('WITH x AS (COPY (SELECT 1) TO ''{inside}'' (USE_TMP_FILE false)) FROM x')",
+    "WITH x AS (INSERT INTO messages VALUES (1) RETURNING *) SELECT * FROM x",
+    "SELECT * FROM read_parquet('{inside}')",
+    "SELECT * FROM '{inside}'",
+    "SELECT content FROM read_blob('{inside}')",
+    "SELECT * FROM parquet_kv_metadata('{inside}')",
+    "SELECT * FROM read_single_csv_file('{secret}')",
+    "SELECT * FROM read_ndjson_objects('{secret}')",
+    "SELECT * FROM read_duckdb('{new}')",
+    "SELECT * FROM read_text(['{secret}'])",
+    "SELECT * FROM read_text('/dev/stdin')",
+    "SELECT * FROM read_text('/proc/self/environ')",
+    "SELECT * FROM read_text('file://{secret}')",
+    "SELECT * FROM '{secret}'",
+    'SELECT * FROM "{secret}"',
+    "FROM 'http://127.0.0.1/'",
+    "SELECT (SELECT content FROM read_text('{secret}'))",
+    "WITH x AS MATERIALIZED (FROM read_csv('{secret}')) FROM x",
+    "SELECT 1 UNION ALL BY NAME SELECT content FROM read_text('{secret}')",
+    "PIVOT (FROM read_text('{secret}')) ON filename",
+    "SUMMARIZE '{outside}'",
+    "DESCRIBE SELECT * FROM '{outside}'",
+    "EXPLAIN ANALYZE SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT * FROM read_text(''{secret}'')'))",
+    "SELECT * FROM messages, LATERAL (SELECT * FROM read_text(text))",
+    "SELECT * FROM arrow_scan(1, 2, 3)",
+    "SELECT * FROM arrow_scan(1::POINTER, 2::POINTER, 3::POINTER)",
+    "SELECT * FROM arrow_scan(NULL, NULL, NULL)",
+    "SELECT * FROM pandas_scan(1)",
+    "SELECT * FROM pandas_scan(NULL)",
+    "SELECT * FROM python_map_function((FROM ops))",
+    "SELECT * FROM enable_logging()",
+    "SELECT * FROM enable_logging('QueryLog', storage = 'file', storage_path = '{new}')",
+    "SELECT * FROM enable_profiling(format := 'json', save_location := '{new}')",
+    "SELECT * FROM duckdb_secrets(redact = false)",
+    "SELECT * FROM sqlite_scan('{new}', 'x')",
+    "SELECT * FROM postgres_scan('host=localhost', 'x', 'y')",
+    "SELECT system('id')",
+    "SELECT http_get('http://127.0.0.1')",
+    "SET VARIABLE x = 1",
+    "RESET memory_limit",
+    "PRAGMA memory_limit = '100GB'",
+    "EXECUTE p",
+    "VACUUM",
+    "ANALYZE",
+    "FORCE CHECKPOINT",
+    "UPDATE EXTENSIONS",
+    "CALL pragma_version()",
+    "COMMIT",
+    "ROLLBACK",
+    "DETACH memory",
+    "CREATE OR REPLACE VIEW messages AS SELECT 1",
+    "ALTER VIEW messages RENAME TO x",
+    "COMMENT ON VIEW largest_results IS 'x'",
+    "MERGE INTO messages USING ops ON true WHEN MATCHED THEN DELETE",
+    "COPY FROM DATABASE memory TO memory",
     "",
     "-- nothing",
 )
@@ -253,6 +319,34 @@ def test_bad_memory() -> None:
         Database("much")
 
 
+def test_a_query_that_does_not_stop(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is left alone after a while: what waits for it goes on."""
+    monkeypatch.setattr("ctxkit.fleet.database.PATIENCE", 0.1)
+    released = threading.Event()
+    monkeypatch.setattr(database, "_work", lambda *_: released.wait(60))
+    with pytest.raises(BadQuery, match="longer than"):
+        answer(database, "SELECT 1", 0.1)
+    database.close()
+    assert not released.is_set()
+    released.set()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "TIMESTAMP 'infinity'",
+        "DATE '-4000-01-01'",
+        "TIMESTAMP_NS '2026-01-01 00:00:00.123456789'",
+    ],
+)
+def test_values_that_python_lacks(value: str, database: Database) -> None:
+    """A value out of range is an error that says what to do, and it works."""
+    with pytest.raises(BadQuery, match="a value of x") as caught:
+        answer(database, f"SELECT {value} AS x")
+    assert caught.value.hint == "cast it: CAST(x AS VARCHAR)"
+    assert answer(database, f"SELECT CAST({value} AS VARCHAR) AS x")
+
+
 def test_interrupt(database: Database) -> None:
     """Ctrl-C ends a running query, and leaves no thread."""
     threads = threading.active_count()
@@ -274,12 +368,46 @@ def test_left_early(files: dict[str, list[Path]]) -> None:
     assert threading.active_count() == threads
 
 
-def test_damaged_file(tmp_path: Path, files: dict[str, list[Path]]) -> None:
-    """A file that is no Parquet is named."""
-    bad = tmp_path / "bad.parquet"
-    bad.write_bytes(b"nothing")
-    with pytest.raises(ReadFailed, match=r"bad\.parquet"):
-        Database.of_files({**files, "ops": [bad]})
+@pytest.mark.parametrize("damage", ["no Parquet", "empty", "cut", "page"])
+def test_damaged_file(damage: str, tmp_path: Path, files: dict[str, list[Path]]) -> None:
+    """A damaged file is named by a question that reads its table; the other tables are there."""
+    bad, data = tmp_path / "bad.parquet", files["messages"][0].read_bytes()
+    damages = {
+        "no Parquet": b"nothing", "empty": b"", "cut": data[:-100], "page": data[:8] + bytes(300) + data[308:],
+    }  # fmt: skip
+    bad.write_bytes(damages[damage])
+    with Database.of_files({**files, "messages": [*files["messages"], bad]}) as database:
+        with pytest.raises(ReadFailed, match=r"bad\.parquet: the dataset cannot be read: .*"):
+            answer(database, "SELECT max(text), max(transcript_id), max(n) FROM messages")
+        assert answer(database, "SELECT count(*) > 0 FROM transcripts") == [(True,)]
+
+
+def test_a_column_of_another_type(tmp_path: Path, files: dict[str, list[Path]]) -> None:
+    """A file whose column is of another type is converted, or named."""
+    found, other = pq.read_table(files["messages"][0]), tmp_path / "other.parquet"
+    for values, rows in ((["5"] * found.num_rows, [(5,)]), (["x"] * found.num_rows, None)):
+        place = found.schema.get_field_index("tokens")
+        pq.write_table(found.set_column(place, "tokens", [values]), other)
+        with Database.of_files({"messages": [other]}) as database:
+            if rows is None:
+                with pytest.raises(ReadFailed, match="the dataset cannot be read"):
+                    answer(database, "SELECT DISTINCT tokens FROM messages")
+            else:
+                assert answer(database, "SELECT DISTINCT tokens FROM messages") == rows
+
+
+def test_files_that_are_replaced(tmp_path: Path, files: dict[str, list[Path]]) -> None:
+    """A question sees the files as they were when they were opened, also if an ingest replaces or removes them."""
+    path = tmp_path / "a.parquet"
+    shutil.copy(files["messages"][0], path)
+    sql = "SELECT count(*), sum(length(text)), (SELECT count(*) FROM messages WHERE n > 2) FROM messages"
+    with Database.of_files({"messages": [path]}) as database:
+        before = answer(database, sql)
+        pq.write_table(pq.read_table(files["messages"][0]).slice(0, 2), tmp_path / "b.parquet")
+        os.replace(tmp_path / "b.parquet", path)
+        assert answer(database, sql) == before
+        path.unlink()
+        assert answer(database, sql) == before
 
 
 def test_quotes_in_paths(tmp_path: Path, files: dict[str, list[Path]]) -> None:

@@ -40,9 +40,24 @@ def plain(value: Any) -> Any:
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
         return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+    if hasattr(value, "nanoseconds"):
+        return interval(value.months, value.days, value.nanoseconds)
+    if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def interval(months: int, days: int, nanoseconds: int) -> str:
+    """A span of time as DuckDB writes it: `1 year 2 months 3 days 04:05:06.5`."""
+    years = int(months / 12)  # toward zero: both parts have the sign of the whole
+    named = ((years, "year"), (months - 12 * years, "month"), (days, "day"))
+    said = [f"{number} {unit}{'s' * (abs(number) != 1)}" for number, unit in named if number]
+    if nanoseconds or not said:
+        seconds, rest = divmod(abs(nanoseconds) // 1000, 10**6)
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        fraction = f".{rest:06}".rstrip("0").rstrip(".")
+        said.append(("-" if nanoseconds < 0 else "") + clock + fraction)
+    return " ".join(said)
 
 
 def text_of(value: Any) -> str:

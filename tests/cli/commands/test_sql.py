@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -99,6 +100,34 @@ def test_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lines) == 2 and "\x1b]" not in ran.text and "…" in lines[1]
 
 
+def test_hostile_names_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of columns and tools, and what an error repeats of the query, have no effect there in any form."""
+    monkeypatch.setenv("COLUMNS", "60")
+    path, hostile = tmp_path / "chat.jsonl", "\x1b]0;own\x07\x1b[2J\u202e\r\n"
+    call = {"id": "c1", "type": "function", "function": {"name": hostile, "arguments": "{}"}}
+    rows = [
+        {"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": hostile},
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    queries = ("from tools_by_use", f'select text as "{hostile}" from messages', f'select "{hostile}" from messages',
+               f"select error('{hostile}')")  # fmt: skip
+    for query in queries:
+        for form in ([], ["--csv"], ["--json"], ["--table"]):
+            ran = ctxkit("sql", path, query, *form, screen=True)
+            seen = re.sub(r"\x1b\[\d*m", "", ran.text + ran.err)  # the head is dim
+            assert seen and not set(seen) & set("\x1b\x07\u202e\r"), (query, form)
+
+
+def test_wide_text_lines_up(tmp_path: Path) -> None:
+    """Characters of two cells and none are counted as the terminal does."""
+    sql = "select * from (values ('日本語', 1), ('e\u0301', 20), (null, 300)) t(name, n)"
+    assert (
+        good("sql", small(tmp_path), sql, "--table").text
+        == "name      n\n日本語    1\ne\u0301        20\n        300\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -149,6 +178,13 @@ def test_memory_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.code == 2 and "memory" in ran.err
     monkeypatch.setenv("CTXKIT_SQL_MEMORY_LIMIT", "lots")
     assert ctxkit("sql", tmp_path / "chat.jsonl", "select 1").code == 78
+
+
+def test_memory_that_duckdb_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of 32 GB within one row ends the query, and not the machine."""
+    monkeypatch.setenv("CTXKIT_SQL_MEMORY_LIMIT", "100MB")
+    ran = process("sql", small(tmp_path), "select len(range(4000000000))")
+    assert ran.code == 2 and "more memory than it may use" in ran.err and "Traceback" not in ran.err
 
 
 def test_ctrl_c(tmp_path: Path) -> None:

@@ -40,6 +40,23 @@ def test_plain(value: Any, expected: Any) -> None:
     json.dumps(plain(value), allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    "span",
+    [
+        "INTERVAL 90 SECOND", "INTERVAL 0 DAY", "INTERVAL 14 MONTH", "INTERVAL (-14) MONTH", "INTERVAL (-3) DAY",
+        "INTERVAL 1 MICROSECOND", "INTERVAL '1 year 2 months 3 days 04:05:06.5'", "INTERVAL (-90) MINUTE",
+        "TIMESTAMP '2026-02-03 10:00' - TIMESTAMP '2026-02-01 09:00'", "INTERVAL 30 HOUR",
+    ],
+)  # fmt: skip
+def test_interval(span: str) -> None:
+    """A span of time reads as DuckDB writes it."""
+    duckdb = pytest.importorskip("duckdb", reason="the extra `fleet` is not installed")
+    pytest.importorskip("pyarrow", reason="the extra `fleet` is not installed")
+    found = duckdb.connect().sql(f"SELECT {span} AS x, CAST({span} AS VARCHAR) AS text").to_arrow_table()
+    [row] = found.to_pylist()
+    assert plain(row["x"]) == row["text"]
+
+
 def test_json() -> None:
     """A line is an object of the columns, in ASCII."""
     line = as_json(["n", "text"], (1, "ä\n"))
