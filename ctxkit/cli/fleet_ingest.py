@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ctxkit.cli.options import session_path
+from ctxkit.cli.options import ForIngest, session_path
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.fleet.ingest import Ingested, ingest
@@ -15,8 +15,7 @@ NAMED = 20
 
 
 def run(
-    places: Sequence[str], output: str | None, *, redact: bool, shards: int | None, jobs: int | None,
-    keep_missing: bool, dry_run: bool, json: bool,
+    places: Sequence[str], asked: ForIngest, *, output: str | None, shards: int | None, jobs: int | None, json: bool
 ) -> int:  # fmt: skip
     """Ingest, print the counts, and return the exit status."""
     if not places:
@@ -26,8 +25,8 @@ def run(
     where = [session_path(place) for place in places]
     with streams.progress("reading logs", "shards") as step:
         found = ingest(
-            where, output, redact=redact, shards=shards, jobs=jobs or cores(), keep_missing=keep_missing,
-            dry_run=dry_run, progress=step,
+            where, output, redact=asked.redact, shards=shards, jobs=jobs or cores(), keep_missing=asked.keep_missing,
+            dry_run=asked.dry_run, progress=step,
         )  # fmt: skip
     _name(found.refused, "is a row with an error")
     _name(found.failed, "could not be read: a row with an error")
@@ -38,9 +37,9 @@ def run(
         streams.out_json({**counts, "broken": {shard: failure.text for shard, failure in found.broken.items()}})
     streams.flush()
     said = _said(found)
-    if not dry_run:
+    if not asked.dry_run:
         streams.Streams.done = said
-    streams.say(f"Dry run, nothing was read. Without it: {said}." if dry_run else f"{said}.")
+    streams.say(f"Dry run, nothing was read. Without it: {said}." if asked.dry_run else f"{said}.")
     if found.broken:
         return next(iter(found.broken.values())).code
     return ExitCode.IO if found.failed else ExitCode.DONE

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
-from ctxkit.cli.options import session_path
+from ctxkit.cli.options import ForMap, MapEngine, session_path
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
@@ -28,49 +26,42 @@ HINT = "ctxkit fleet map FUNCTION PATH|URL..."
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
-class MapOptions(msgspec.Struct):
-    """What the command line gives: the flags of `fleet map`, by their names."""
-
-    engine: str = "local"
-    set: Sequence[str] = ()
-    output: str | None = None
-    jobs: int | None = None
-    ledger: str | None = None
-    shards: int | None = None
-    task_cpus: float | None = None
-    task_memory: str | None = None
-    retries: int | None = None
-
-
-def main(words: Sequence[str], asked: MapOptions) -> int:
+def main(
+    words: Sequence[str],
+    asked: ForMap,
+    *,
+    output: str | None = None,
+    shards: int | None = None,
+    jobs: int | None = None,
+) -> int:
     """Print the rows, and return the exit status: the highest of all failures.
 
     Raises Usage, NothingMatched, CannotCreate, ClusterFailed, and what a function's options raise.
     """
     if not words:
         raise Usage("which function?", f"{HINT}; functions: {', '.join(FUNCTIONS)}, or module:function of your own")
-    call = call_of(words[0], _options(asked.set), os.getcwd())
+    call = call_of(words[0], _options(asked.set or ()), os.getcwd())
     if not words[1:]:
         raise Usage("which logs?", HINT)
-    if asked.output == "":
+    if output == "":
         raise Usage("-o needs the name of a file")
-    if asked.shards is not None and asked.ledger is None:
+    if shards is not None and asked.ledger is None:
         raise Usage("--shards is for a ledger", "--ledger DIR")
-    if (asked.shards or 0) > MOST_SHARDS:
-        raise Usage(f"--shards {asked.shards:,}: at most {MOST_SHARDS:,}")
-    engine = _engine(asked)
+    if (shards or 0) > MOST_SHARDS:
+        raise Usage(f"--shards {shards:,}: at most {MOST_SHARDS:,}")
+    engine = _engine(asked, jobs or cores())
     with streams.progress("looking for logs", "files") as step:
         files = list(_files(words[1:], step))
     if not files:
         raise NothingMatched(f"no file in {layout.count(len(words) - 1, 'place')}", "name files or folders with logs")
-    ledger = None if asked.ledger is None else DoneShards(Path(asked.ledger), call, asked.shards or SHARDS)
+    ledger = None if asked.ledger is None else DoneShards(Path(asked.ledger), call, shards or SHARDS)
     found = _Found(len(files))
     with streams.progress("mapping", "files") as step:
         pieces = found.pieces(run(call, files, engine, ledger), step)
-        if asked.output in (None, "-"):
+        if output in (None, "-"):
             streams.out_bytes(pieces)
         else:
-            create(str(asked.output), pieces)
+            create(str(output), pieces)
     streams.flush()
     found.tell()
     return found.worst
@@ -88,9 +79,8 @@ def _options(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _engine(asked: MapOptions) -> Engine:
-    jobs = asked.jobs or cores()
-    if asked.engine == "local":
+def _engine(asked: ForMap, jobs: int) -> Engine:
+    if asked.engine is not MapEngine.RAY:
         for name in ("task_cpus", "task_memory", "retries"):
             if getattr(asked, name) is not None:
                 raise Usage(f"--{name.replace('_', '-')} is for --engine ray", "leave it out")

@@ -13,6 +13,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -138,6 +139,45 @@ class Selecting:
     top: int | None = None
     about_model: str | None = None
     invert: bool = False
+
+
+class MapEngine(StrEnum):
+    """Where `fleet map` runs."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class ForIngest:
+    """For ingest."""
+
+    redact: bool = False
+    keep_missing: bool = False
+    dry_run: bool = False
+
+
+class ForSql:
+    """For sql."""
+
+    dataset: str | None = None
+    query: str | None = None
+    views: bool = False
+    schema: bool = False
+    csv: bool = False
+    table: bool = False
+    parquet: str | None = None
+    timeout: str | None = None
+
+
+class ForMap:
+    """For map."""
+
+    engine: MapEngine | None = None
+    set: list[str] | None = None
+    ledger: str | None = None
+    retries: int | None = None
+    task_cpus: float | None = None
+    task_memory: str | None = None
 
 
 def _parameter(bundle: type) -> str:

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from ctxkit.cli.options import takes
+from ctxkit.cli.options import ForIngest, ForMap, ForSql, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import Usage
 
-ALLOWED = {
-    "ingest": ("output", "redact", "shards", "jobs", "keep_missing", "dry_run"),
-    "sql": ("dataset", "query", "views", "schema", "csv", "table", "parquet", "output", "timeout"),
-    "map": ("output", "shards", "jobs", "engine", "set", "ledger", "retries", "task_cpus", "task_memory"),
-}
-"""Action -> the options that it takes besides those of all."""
-ACTIONS = tuple(ALLOWED)
+FOR = {"ingest": ForIngest, "sql": ForSql, "map": ForMap}
+"""Action -> its own options."""
+ALSO = {"output": ("ingest", "sql", "map"), "shards": ("ingest", "map"), "jobs": ("ingest", "map")}
+"""Option of several actions -> those that take it."""
+ACTIONS = tuple(FOR)
 HINT = (
     "ctxkit fleet ingest PATH|URL... -o DATASET; ctxkit fleet sql --dataset DATASET 'select …'; "
     "ctxkit fleet map FUNCTION PATH|URL..."
 )
 
 
-class MapEngine(StrEnum):
-    """Where `map` runs."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
-@takes()
+@takes(ForIngest, ForSql, ForMap)
 def command(
     action: Annotated[
         str,
@@ -45,26 +36,12 @@ def command(
         ),
     ] = None,
     *,
+    for_ingest: ForIngest,
+    for_sql: ForSql,
+    for_map: ForMap,
     output: str | None = None,
-    redact: bool = False,
     shards: int | None = None,
     jobs: int | None = None,
-    keep_missing: bool = False,
-    dry_run: bool = False,
-    dataset: str | None = None,
-    query: str | None = None,
-    views: bool = False,
-    schema: bool = False,
-    csv: bool = False,
-    table: bool = False,
-    parquet: str | None = None,
-    timeout: str | None = None,
-    engine: MapEngine | None = None,
-    set: list[str] | None = None,
-    ledger: str | None = None,
-    retries: int | None = None,
-    task_cpus: float | None = None,
-    task_memory: str | None = None,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -90,35 +67,30 @@ def command(
     streams.Streams.quiet = quiet
     if action not in ACTIONS:
         raise Usage(f"fleet cannot {action!r}: nothing was changed", HINT)
-    given = {
-        "output": output, "redact": redact, "shards": shards, "jobs": jobs, "keep_missing": keep_missing,
-        "dry_run": dry_run, "engine": engine, "set": set, "ledger": ledger, "retries": retries,
-        "task_cpus": task_cpus, "task_memory": task_memory, "dataset": dataset, "query": query, "views": views,
-        "schema": schema, "csv": csv, "table": table, "parquet": parquet, "timeout": timeout,
-    }  # fmt: skip
-    for name, value in given.items():
-        if value not in (None, False) and name not in ALLOWED[action]:
-            fits = ", ".join(one for one, allowed in ALLOWED.items() if name in allowed)
-            raise Usage(f"--{name.replace('_', '-')} does not apply to `fleet {action}`", f"it is for: {fits}")
+    _refuse_others(action, {"ingest": for_ingest, "sql": for_sql, "map": for_map}, output, shards, jobs)
     if action == "sql":
         from ctxkit.cli import sql_run
 
-        if views or schema:
-            return sql_run.show_listed(words or (), views=views, schema=schema, json=json)
-        printing = sql_run.Printing(json, csv, table, parquet, output)
-        return sql_run.of_dataset(dataset, words or (), query, printing, timeout)
+        if for_sql.views or for_sql.schema:
+            return sql_run.show_listed(words or (), views=for_sql.views, schema=for_sql.schema, json=json)
+        printing = sql_run.Printing(json, for_sql.csv, for_sql.table, for_sql.parquet, output)
+        return sql_run.of_dataset(for_sql.dataset, words or (), for_sql.query, printing, for_sql.timeout)
     if action == "map":
         from ctxkit.cli import fleet_map
 
-        return fleet_map.main(
-            words or [],
-            fleet_map.MapOptions(
-                engine or MapEngine.LOCAL, set or (), output, jobs, ledger, shards, task_cpus, task_memory, retries
-            ),
-        )
+        return fleet_map.main(words or [], for_map, output=output, shards=shards, jobs=jobs)
     from ctxkit.cli import fleet_ingest
 
-    return fleet_ingest.run(
-        words or [], output, redact=redact, shards=shards, jobs=jobs, keep_missing=keep_missing, dry_run=dry_run,
-        json=json,
-    )  # fmt: skip
+    return fleet_ingest.run(words or [], for_ingest, output=output, shards=shards, jobs=jobs, json=json)
+
+
+def _refuse_others(
+    action: str, bundles: Mapping[str, object], output: str | None, shards: int | None, jobs: int | None
+) -> None:
+    """Raises Usage for an option of another action."""
+    given = [(name, value, ALSO[name]) for name, value in (("output", output), ("shards", shards), ("jobs", jobs))]
+    given += [(name, getattr(bundles[one], name), (one,)) for one in FOR for name in FOR[one].__annotations__]
+    for name, value, actions in given:
+        if value not in (None, False) and action not in actions:
+            text = f"--{name.replace('_', '-')} does not apply to `fleet {action}`"
+            raise Usage(text, f"it is for: {', '.join(actions)}")

@@ -178,14 +178,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "fleet": (
         ("ctxkit fleet ingest . -o dataset", "the logs below this folder as Parquet; again: only what changed"),
-        ("ctxkit fleet ingest chat.jsonl session.jsonl -o dataset --redact", "without the secrets in them"),
-        ("ctxkit fleet ingest . -o dataset --dry-run", "what would be read"),
         (
-            "ctxkit fleet ingest . -o dataset -q && ctxkit fleet sql --dataset dataset tools_by_use",
+            "ctxkit fleet ingest . -o d -q && ctxkit fleet sql --dataset d tools_by_use",
             "a question about all of them",
         ),
         ("ctxkit fleet map status . -o rows.jsonl", "the status of every log below this folder, a JSON line each"),
         ("ctxkit fleet map compact chat.jsonl session.jsonl --set target=30%", "what a compact would do"),
+        ("ctxkit fleet ingest chat.jsonl session.jsonl -o dataset --redact", "without the secrets in them"),
+        ("ctxkit fleet ingest . -o dataset --dry-run", "what would be read"),
     ),
     "check": (
         ("ctxkit check chat.jsonl", "exit 0 if nothing is wrong"),
