@@ -81,6 +81,8 @@ def listed(places: Iterable[str]) -> Iterator[SourceFile]:
     """
     seen: set[str] = set()
     for place in places:
+        if not place:
+            raise NoSuchLog("the name of the log is empty", "is a shell variable empty?")
         for one in _remote(place) if is_url(place) else _local(local(place)):
             if one.name not in seen:
                 seen.add(one.name)
@@ -95,6 +97,9 @@ def holds(place: str, name: str) -> bool:
 
 def _local(place: str) -> Iterator[SourceFile]:
     named = os.path.isfile(place)
+    if not named and not (place and os.path.isdir(place)):
+        with open_log(place):  # raises: it is missing, or a device, a pipe, a socket
+            return
     try:
         for entry in walk(Path(place)):
             if entry.sidecar:

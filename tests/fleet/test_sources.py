@@ -9,7 +9,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from ctxkit.errors import NoSuchLog, Usage
+from ctxkit.errors import CtxkitError, NoSuchLog, Usage
 from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local
 
 CHAT = b'{"role":"user","content":"hi"}\n'
@@ -73,11 +73,13 @@ def test_urls() -> None:
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     """A place without anything is an error, here and in a store; a file that cannot be read has the reason."""
-    for place in (str(tmp_path / "no"), "memory://no/such"):
+    for place in (str(tmp_path / "no"), "memory://no/such", ""):
         with pytest.raises(NoSuchLog):
             list(listed([place]))
     with pytest.raises(Usage):
         list(listed(["nosuch://x/y"]))
+    with pytest.raises(CtxkitError, match="not a log: it is a device"):
+        list(listed(["/dev/null"]))
     (tmp_path / "loose").symlink_to(tmp_path / "nowhere")
     [one] = listed([str(tmp_path)])
     assert "cannot be read" in one.error
