@@ -47,6 +47,7 @@ from ctxkit.errors import (
     ForeignLog,
     NothingMatched,
     NothingToSend,
+    UnknownMessage,
     UpdatedElsewhere,
     Usage,
 )
@@ -199,7 +200,8 @@ class RollingBase:
         a function; `summarize`: a function that writes the summary of what leaves (it may be async), True: rules write
         it, False: nothing does, None: as the config's `trim.summarize` says. `protect`: as in the method. `log`: a
         `Log` or a path, which is created if it does not exist; None: in memory. `target`: what a cut leaves, in
-        percent of the budget. `tools`: definitions that are sent too. `on_trim`, `on_compact`: called after each cut.
+        percent of the budget. `tools`: definitions that you send beside the
+        body of a request: they count. `on_trim`, `on_compact`: called after each cut.
         `memory`: the notes of a project, as a system message before the messages: a `Memory`, or the folder of one;
         `memory_tokens`: most tokens of them (default: the config's `memory.tokens`), and never more than a quarter of
         the budget.
@@ -311,7 +313,7 @@ class RollingBase:
         self._sync()
         if callable(what):
             self._predicates.append(what)
-            numbers = [n for n in self._numbers() if what(self._row(n))]
+            numbers = [n for n in self._numbers() if what(self.row(n))]
             if numbers:
                 self._protect(numbers)
         elif isinstance(what, int) and self._copy.copied(Names(Ranges.span(what, what))) is not None:
@@ -425,6 +427,14 @@ class RollingBase:
             numbers = self._copy.in_log(Names.of([one.name])).numbers if isinstance(one.name, int) else Ranges()
             found.append(ShownMessage(numbers.first() if numbers else None, row, one.stub is not None))
         return found
+
+    def row(self, n: int) -> Row:
+        """Message n of the log, as its row; also one that left the context. Raises UnknownMessage."""
+        if not 1 <= n <= len(self.log.messages):
+            raise UnknownMessage(f"there is no message {n}: the log has {len(self.log.messages)}", "1 is the first")
+        message = self.log.messages[n - 1]
+        found = loads(self.log.opening.laid_out.read(message.offset, message.size))
+        return found if isinstance(found, dict) else {}
 
     def notes_row(self) -> list[Row]:
         """The project's notes as a message: a row that is not in the log; empty without notes."""
@@ -609,11 +619,6 @@ class RollingBase:
 
     def _numbers_of(self, names: Any) -> tuple[int, ...]:
         return tuple(self._copy.in_log(Names.of(names)).numbers)
-
-    def _row(self, n: int) -> Row:
-        message = self.log.messages[n - 1]
-        found = loads(self.log.opening.laid_out.read(message.offset, message.size))
-        return found if isinstance(found, dict) else {}
 
     def _changed(self, change: Callable[[Log], Op | None]) -> Op | None:
         """A method of the log, which looks at the whole of it."""

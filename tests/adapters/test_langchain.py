@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,3 +105,25 @@ def test_a_hook_of_langgraph() -> None:
     for messages in seen:
         calls = [call["id"] for one in messages for call in getattr(one, "tool_calls", [])]
         assert calls == [one.tool_call_id for one in messages if isinstance(one, ToolMessage)]
+
+
+def test_a_hook_with_a_checkpointer(tmp_path: Path) -> None:
+    """Each run reads its messages from the store: none is added twice, also by a new process on the same log."""
+    prebuilt = library("langgraph.prebuilt")
+    memory = library("langgraph.checkpoint.memory")
+
+    class Model(GenericFakeChatModel):
+        def bind_tools(self, *args: Any, **options: Any) -> Any:
+            return self
+
+    saver = memory.InMemorySaver()
+    config = {"configurable": {"thread_id": "1"}, "recursion_limit": 50}
+    for run in range(6):
+        context = RollingContext(1500, reserve=500, model="gpt-4o", log=tmp_path / "a.jsonl")
+        model = Model(messages=iter([AIMessage(content=f"answer {n} " * 30) for n in range(2)]))
+        agent = prebuilt.create_react_agent(model, [], pre_model_hook=pre_model_hook(context), checkpointer=saver)
+        for _ in range(2):
+            result = agent.invoke({"messages": [HumanMessage(content="go on " * 30)]}, config=config)
+        assert len(result["messages"]) == 4 * (run + 1)
+        assert len(context.log.messages) == 4 * (run + 1) - 1, "the newest answer comes with the next run"
+    assert context.log.transcript.ops

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ctxkit import RollingContext
 from ctxkit.adapters.message_list import MessageList
@@ -49,3 +52,27 @@ def test_a_list_that_was_there_before(tmp_path: Path) -> None:
         [dict(row) for row in rows] + [{"role": "user", "content": "three"}, {"role": "user", "content": "one"}]
     )
     assert [one.row["content"] for one in second.shown()] == ["one", "two", "three", "one"]
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_copies_are_not_added_again(keeps: bool, tmp_path: Path) -> None:
+    """A library that reads its list from a store has new objects at each call, also after a restart; what we made and
+    it kept is ours. Words that are said twice are two messages.
+    """
+    items: list[Row] = []
+    path = tmp_path / "chat.jsonl"
+    context, count = small(log=path, summarize=lambda rows: "told"), 0
+    held = MessageList[Row](context, lambda row: [dict(row)])
+    for number, turn in enumerate(turns(60)):
+        new = [*turn, {"role": "user", "content": "yes"}] if number % 3 == 0 else turn
+        count += len(new)
+        items = copy.deepcopy([*items, *new])
+        held.follow(items)
+        context.fit()
+        kept = held.kept(lambda one, item: dict(one.row))
+        assert [row["content"] for row in kept] == [one.row["content"] for one in context.shown()]
+        assert len(context.log.messages) == count and len(held._held) <= 3 * len(items)
+        items = kept if keeps else items
+        if number == 40:
+            context = small(log=path, summarize=lambda rows: "told")
+            held = MessageList[Row](context, lambda row: [dict(row)])

@@ -31,7 +31,7 @@ from ctxkit import (
 from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Repairs, Result
 from ctxkit.core.ops import Compact, Trim
-from ctxkit.errors import CannotCreate, CtxkitError, ForeignLog, NoMark, NoSuchLog, NothingToSend, Usage
+from ctxkit.errors import CannotCreate, CtxkitError, ForeignLog, NoMark, NoSuchLog, NothingToSend, UnknownMessage, Usage
 from ctxkit.trim.trim import Trimming, TrimRequest
 from tests.effort import examples
 from tests.simulated_agent import turns
@@ -921,6 +921,18 @@ def test_notes_that_do_not_obey() -> None:
             context.refresh_memory()
         assert context.notes == before
     assert rolling(memory=Told(None)).notes == ""
+
+
+def test_rows() -> None:
+    """Each message of the log, also one that left; no other number."""
+    context = rolling()
+    context.add({"role": "user", "content": "one"})
+    context.add({"role": "assistant", "content": "two"})
+    context.forget(2)
+    assert [context.row(n)["content"] for n in (1, 2)] == ["one", "two"]
+    for wrong in (0, -1, 3):
+        with pytest.raises(UnknownMessage):
+            context.row(wrong)
 
 
 def test_a_message_that_contains_itself() -> None:
