@@ -33,7 +33,7 @@ from ctxkit.errors import (
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.project_sessions import project, project_sessions
-from ctxkit.store.folder import START, FolderEntry, may_be_log, walk
+from ctxkit.store.folder import START, FolderEntry, file_name, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
@@ -227,7 +227,7 @@ class LogSearch:
         except CtxkitError as error:
             self.report(str(path), error)
             return
-        self.search_one_of_many(str(path), inside=True)
+        self.search_one_of_many(file_name(path), inside=True)
 
     def search_only(self, place: str) -> None:
         """Search the only log. Its errors are errors of the command."""

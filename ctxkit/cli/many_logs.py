@@ -44,7 +44,7 @@ from ctxkit.errors import (
 from ctxkit.fleet.pool import Failure, cores, results
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.log_files import LogFile, log_files
-from ctxkit.store.folder import START, may_be_log
+from ctxkit.store.folder import START, file_name, may_be_log
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.source import open_log
 
@@ -74,13 +74,13 @@ class LogCall(NamedTuple):
 class LogRun(NamedTuple):
     """What came of it: the `line` to print (more than one for a table, none with --quiet), and the reports.
 
-    `status`: the exit status; `hint`: of its failure.
+    `status`: the exit status; `hints`: what to do.
     """
 
     line: bytes
     err: bytes
     status: int
-    hint: str = ""
+    hints: Sequence[str] = ()
 
 
 class Ended(NamedTuple):
@@ -274,18 +274,21 @@ def run(name: str, logs: Mapping[str, str], rest: Sequence[str], kinds: Sequence
     calls = partial(_calls, name, files, words, {**given, **beside}, as_json)
     looking = processes(jobs, len(files), sum(one.size for one in files))
     if not writes or given["dry_run"]:
-        return _all(name, calls(), len(files), looking)[0]
+        return max(_all(name, calls(), len(files), looking))
     if not given["yes"]:
-        _preview(name, calls(dry=True), len(files), looking, given)
+        none = _preview(name, calls(dry=True), len(files), looking, given)
+        if none is not None:
+            return none
     if given["op_id"] is None:
         from ctxkit.logfile.append import new_id
 
         given["op_id"] = new_id()
         calls = partial(_calls, name, files, words, {**given, **beside}, as_json)
-    status, _ = _all(name, calls(), len(files), min(jobs or 1, len(files)))
-    if name != "undo":
-        streams.say(f"all have the op id {given['op_id']}: ctxkit undo LOG... {given['op_id']}, with the same logs")
-    return status
+    again = f"again with --op-id {given['op_id']} goes on after an interruption"
+    undo = f"; ctxkit undo LOG... {given['op_id']} undoes it" if name != "undo" else ""
+    if name != "undo" or not rest:  # else a second call undoes nothing more
+        streams.say(f"op id {given['op_id']} in all logs: {again}{undo}")  # first: a killed run says nothing at its end
+    return max(_all(name, calls(), len(files), min(jobs or 1, len(files))))
 
 
 def _refuse(
@@ -296,6 +299,8 @@ def _refuse(
     if "-" in logs:
         text = "- is one log on standard input, and several were named: nothing was done"
         raise Usage(text, "--files-from - reads their names there")
+    if "" in logs:
+        raise Usage("the name of a log is empty: nothing was done", "is a shell variable empty?")
     if rest and kinds == ["numbers"]:
         what = f"{rest[0]} names messages of one log, and several were named: nothing was done"
         raise Usage(what, f"name one; or choose by criteria: ctxkit {name} --help")
@@ -324,7 +329,8 @@ def listed_names(file: str, *, null: bool = False) -> list[str]:
             found = Path(file).read_bytes()
         except OSError as error:
             raise NoSuchLog(f"--files-from {file}: {reason_of(error)}: nothing was done") from error
-    return [os.fsdecode(one) for one in found.split(b"\0" if null or b"\0" in found else b"\n") if one]
+    names = found.split(b"\0" if null or b"\0" in found else b"\n")
+    return [file_name(os.fsdecode(one)) for one in names if one]
 
 
 def _words_without(logs: Sequence[str]) -> list[str]:
@@ -399,8 +405,8 @@ def _outputs(files: Sequence[LogFile], given: Mapping[str, Any]) -> dict[str, st
     return found
 
 
-def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> tuple[int, int]:
-    """Run all calls, print what comes of each, and sum up; return the highest exit status, and the number of logs."""
+def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
+    """Run all calls, print what comes of each, and sum up; return the exit status of each log."""
     statuses: list[int] = []
     hints: dict[str, None] = {}
     with closing(results(run_one, calls, jobs)) as found, streams.progress(name, "logs") as step:
@@ -416,32 +422,38 @@ def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> tuple[int, 
                 streams.err_made(made.err)
             streams.out_made(made.line)
             statuses.append(made.status)
-            if made.hint and not one.item.as_json:
-                hints[made.hint] = None
+            if not one.item.as_json:
+                hints |= dict.fromkeys(made.hints)
     streams.flush()
     if not statuses:
         raise NothingMatched("none of the files is a log: nothing was done", "ctxkit sessions DIR lists what is found")
     for hint in list(hints)[:HINTS]:
-        streams.say(Styled("hint:", "dim"), f" {hint}")
+        streams.hint(hint)
     no, failed = statuses.count(ExitCode.NO), sum(status > ExitCode.NO for status in statuses)
     notes = [f"{no:,} with exit 1"] * bool(no) + [f"{failed:,} failed"] * bool(failed)
     streams.say(", ".join([layout.count(len(statuses), "log"), *notes]))
-    return max(statuses), len(statuses)
+    return statuses
 
 
-def _preview(name: str, calls: Iterator[LogCall], of: int, jobs: int, given: Mapping[str, Any]) -> None:
-    """Print what would be done, and ask. Raises Usage if nobody can be asked, NothingChanges on a no."""
+def _preview(name: str, calls: Iterator[LogCall], of: int, jobs: int, given: Mapping[str, Any]) -> int | None:
+    """Print what would be done, and ask; return the exit status if there is nothing to do.
+
+    Raises Usage if nobody can be asked, NothingChanges on a no.
+    """
     if given.get("summary_model") or given.get("fast") or given.get("strategy") == "llm" or given.get("about_model"):
         text = f"a model would be asked for each of {layout.count(of, 'log')}: nothing was sent or changed"
         raise Usage(text, "--yes; --dry-run asks it too, and writes nothing")
-    _, of = _all(name, calls, of, jobs)
-    what = f"nothing was changed in {layout.count(of, 'log')}"
+    statuses = _all(name, calls, of, jobs)
+    if min(statuses) > ExitCode.DONE:
+        return max(statuses)
+    what = f"nothing was changed in {layout.count(len(statuses), 'log')}"
     if not streams.on_terminal():
         raise Usage(f"{what}, and there is no terminal to ask on", "use --yes")
     if not streams.ask(f"{name.capitalize()} as above?"):
         from ctxkit.errors import NothingChanges
 
         raise NothingChanges("not confirmed: nothing was changed")
+    return None
 
 
 _runs = 0
@@ -479,14 +491,14 @@ def run_one(call: LogCall) -> LogRun | None:
             failure = _of(error)
         except typer.Exit as stop:
             status = int(stop.exit_code)
-        summary, made = streams.Streams.summary, streams.Streams.made
+        summary, made, hints = streams.Streams.summary, streams.Streams.made, streams.Streams.hints
     err = _named(printed.err, path, call.manner)
     if failure is not None:
         return _failed(call, failure, err)
     ended = Ended(path, printed.out, summary, made)
     with captured(call.words, call.manner) as line:
         _print(call, form, ended)
-    return LogRun(line.out, err, int(status or 0))
+    return LogRun(line.out, err, int(status or 0), hints)
 
 
 def _metered(call: LogCall, form: Form) -> int | None:
@@ -515,7 +527,7 @@ def _print(call: LogCall, form: Form, ended: Ended) -> None:
         if call.command == "export" and not ended.made:  # the request keeps its bytes
             head = dumps({"log": path})[:-1].encode("ascii")
             streams.out_bytes([head, b',"request":', ended.out.strip(), b"}\n"])
-        elif ended.out or ended.made:
+        elif ended.out or ended.made or not form.silent(call.given):
             streams.out_json({"log": path} | {k: v for k, v in form.value(ended).items() if k != "log"})
     elif form.silent(call.given):
         return
@@ -549,7 +561,7 @@ def _failed(call: LogCall, failure: Failure, err: bytes = b"") -> LogRun:
             error = {"reason": failure.reason, "text": failure.text, "hint": failure.hint, "code": failure.code}
             streams.out_json({"log": path, "error": error})
         else:
-            text = failure.text.partition("\n")[0]
+            text = failure.text.partition("\n")[0].removesuffix(":")  # what it lists is left out
             text = text.removeprefix(path).removeprefix(":").lstrip() if text.startswith(path) else text
             streams.out(Styled(path, "bold"), ": ", Styled(text, ERROR))
-    return LogRun(printed.out, err + printed.err, failure.code, failure.hint)
+    return LogRun(printed.out, err + printed.err, failure.code, (failure.hint,) if failure.hint else ())

@@ -20,6 +20,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.capture import Manner, captured
 from ctxkit.errors import BadPattern, CtxkitError, ExitCode, short_name
 from ctxkit.fleet.pool import Failure, results
+from ctxkit.store.folder import file_name
 
 
 class SearchOptions(NamedTuple):
@@ -107,7 +108,7 @@ class SpreadSearch(LogSearch):
                 continue
             for entry, lacks in self.entries(Path(place)):
                 size = 0 if entry.found is None else entry.found.st_size
-                yield FileSearch(str(entry.path), True, lacks, size, asked)
+                yield FileSearch(file_name(entry.path), True, lacks, size, asked)
 
 
 def _search(search: LogSearch, file: FileSearch) -> None:

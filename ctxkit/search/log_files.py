@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.formats import registry
-from ctxkit.store.folder import Known, walk
+from ctxkit.store.folder import Known, file_name, walk, without_sidecars
 
 
 class LogFile(NamedTuple):
@@ -34,7 +34,8 @@ def log_files(places: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     `sessions` lists the same. So are sidecars and what is below `.git`.
     """
     known: Known = set()
-    found = [one for place in places for one in _of(os.fspath(place), known)]
+    named = without_sidecars([os.fspath(place) for place in places])
+    found = [one for place in named for one in _of(place, known)]
     paths = {one.path for one in found}
     return [one for one in found if not (one.folder and _is_agents(one.path, paths))]
 
@@ -51,7 +52,7 @@ def _of(place: str, known: Known) -> Iterator[LogFile]:
             if entry.sidecar or ".git" in entry.path.parts:
                 continue
             size = 0 if entry.found is None else entry.found.st_size
-            yield LogFile(str(entry.path), size, place, entry.error)
+            yield LogFile(file_name(entry.path), size, place, entry.error)
     except OSError as error:
         yield LogFile(place, error=error)
 

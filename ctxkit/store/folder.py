@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +37,29 @@ Known = set[tuple[int, int]]
 def is_sidecar(name: str) -> bool:
     """Whether a folder of this name is the sidecar of a log; `.ctxkit` alone is not."""
     return name.endswith(SIDECAR) and name != SIDECAR
+
+
+def file_name(path: str | Path) -> str:
+    """The path of a file as a word: `./-` and `./@x`, because `-` is standard input and `@x` a session."""
+    name = os.fspath(path)
+    return os.path.join(os.curdir, name) if name == "-" or name.startswith("@") else name
+
+
+def without_sidecars(places: Sequence[str]) -> Sequence[str]:
+    """The places that are not inside the sidecar of a log, as `find` and a pattern of the shell name them besides.
+
+    All of them, if no other is left: then they are meant.
+    """
+    return [place for place in places if not _in_sidecar(place)] or places
+
+
+def _in_sidecar(place: str) -> bool:
+    path = os.path.normpath(place)
+    while path != (above := os.path.dirname(path)) and above:
+        if is_sidecar(os.path.basename(path)) and os.path.isfile(path.removesuffix(SIDECAR)):
+            return True
+        path = above
+    return is_sidecar(path) and os.path.isfile(path.removesuffix(SIDECAR))
 
 
 def walk(folder: Path, known: Known | None = None) -> Iterator[FolderEntry]:

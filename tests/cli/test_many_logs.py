@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from ctxkit.cli.many_logs import listed_names, processes
 from ctxkit.cli.options import ManyLogs
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
+from ctxkit.search.log_files import LogFile, log_files
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, ctxkit, process
 
 TORN = b'{"role":"user","content":"thr'
@@ -101,6 +105,7 @@ def test_show_tools(logs: Path) -> None:
     [found] = ctxkit("show", ".", "a.jsonl", "--tools", "--json").values[:1]
     assert (found["log"], found["calls"], found["tools"]["Read"]["calls"]) == ("a.jsonl", 2, 1)
     assert found["uses"] == ctxkit("show", "a.jsonl", "--tools", "--json").values
+    assert [one["calls"] for one in ctxkit("show", "a.jsonl", "sub", "--tools", "--json").values] == [2, 0]
     ran = ctxkit("show", "a.jsonl", "sub/c.jsonl")
     assert (ran.code, ran.out) == (2, b"")
     assert "show prints one log" in ran.err
@@ -177,7 +182,7 @@ def test_compact_and_undo(logs: Path, jobs: str) -> None:
     assert ops[0]["by"]["args"] == [
         "compact", str(good[0]), "--target", "1%", "--keep-last", "0", "--force", "--yes",
     ]  # fmt: skip
-    assert f"ctxkit undo LOG... {ops[0]['id']}" in ran.err
+    assert ran.err.startswith(f"op id {ops[0]['id']} in all logs: ")
     undone = ctxkit("undo", str(logs), ops[0]["id"], "--yes", "--jobs", jobs)
     assert undone.text.count("Undid op") == 2
     assert undone.code == 1  # in the broken one there is no such op
@@ -237,6 +242,10 @@ def test_listed_names(tmp_path: Path) -> None:
         (["export", ".", "--to", "openai", "--status", "-"], "--status - can be read once"),
         (["compact", ".", "--summary-model", "openai/x"], "a model would be asked for each"),
         (["undo", ".", "3", "4"], "unexpected extra argument: 4"),
+        (["status", "a.jsonl", ""], "the name of a log is empty"),
+        (["status", "a.jsonl", "-0"], "-0 is for --files-from"),
+        (["status", ".", "--jobs", "0"], "it is at least 1"),
+        (["status", ".", "--jobs", "-1"], "it is at least 1"),
     ],
 )
 def test_what_is_of_one_log(logs: Path, words: list[str], said: str) -> None:
@@ -253,15 +262,158 @@ def test_standard_input_is_no_one_of_many(logs: Path) -> None:
     assert "- is one log on standard input" in ran.err
 
 
+WITHOUT_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
+"""Runs a command of root without the right to read everything."""
+
+
 def test_unreadable(logs: Path) -> None:
-    """A file that may not be read, and a folder, are lines."""
-    if os.geteuid() == 0:
-        os.symlink("loop", logs / "loop")
-        assert ctxkit("status", ".").code != 0
-        return
+    """A file and a folder that may not be read, and a log that may not be written, are lines; the others are done."""
+    root = os.geteuid() == 0
+    if root and shutil.which(WITHOUT_OVERRIDE[0]) is None:
+        pytest.skip("root reads everything, and there is no setpriv")
+    (logs / "d.jsonl").write_bytes(SMALL)
     (logs / "a.jsonl").chmod(0)
-    ran = ctxkit("status", ".")
-    assert (ran.code, ran.text.splitlines()[0]) == (77, "a.jsonl: permission denied")
+    (logs / "d.jsonl").chmod(0o444)
+    (logs / "sub").chmod(0)
+    try:
+        call = [*(WITHOUT_OVERRIDE if root else ()), *PYTHON]
+        for jobs in ("1", "2"):
+            ran = subprocess.run([*call, "status", ".", "--jobs", jobs], capture_output=True, text=True, check=False)
+            assert ran.returncode == 77, ran.stderr
+            lines = ran.stdout.splitlines()
+            assert [lines[0], lines[-1]] == ["a.jsonl: permission denied", "sub: permission denied"]
+            assert len(lines) == 4
+        words = ["forget", "d.jsonl", "sub", "--last", "1", "--yes"]
+        ran = subprocess.run([*call, *words], capture_output=True, text=True, check=False)
+        assert ran.returncode == 77
+        assert "d.jsonl: permission denied: nothing was written" in ran.stdout
+    finally:
+        (logs / "sub").chmod(0o755)
+    assert (logs / "d.jsonl").read_bytes() == SMALL
+
+
+def test_what_is_no_file(logs: Path) -> None:
+    """A pipe, a device, a link to nowhere: a line that says so, and nothing waits; in a folder pipes are left out."""
+    os.mkfifo(logs / "pipe.jsonl")
+    os.symlink("gone", logs / "link.jsonl")
+    ran = ctxkit("status", "pipe.jsonl", "/dev/zero", "link.jsonl", "a.jsonl/x", "a.jsonl")
+    found = [line.split(": ", 1)[1] for line in ran.text.splitlines()]
+    assert found[:2] == ["not a log: it is a pipe", "not a log: it is a device"]
+    assert [one.partition(":")[0] for one in found[2:4]] == ["no such log"] * 2
+    assert (ran.code, len(found)) == (66, 5)
+    assert "pipe" not in ctxkit("status", ".").text
+
+
+def test_names_that_mean_something_else(logs: Path) -> None:
+    """A file called `-` is not standard input, and one called `@` no session: in folders, lists, and for recall."""
+    folder = logs / "odd"
+    folder.mkdir()
+    for name in ("-", "@", "-x.jsonl", " y .jsonl"):
+        (folder / name).write_bytes(SMALL)
+    os.chdir(folder)
+    whole = [" y .jsonl", "./-", "-x.jsonl", "./@"]
+    assert [one["log"] for one in ctxkit("status", ".", "--json", stdin=FOREIGN).values] == whole
+    listed = ctxkit("status", "--files-from", "-", "--json", stdin=b"-\n@\n-x.jsonl\n")
+    assert [(one["log"], "error" in one) for one in listed.values] == [(n, False) for n in ("./-", "./@", "-x.jsonl")]
+    there = b'{"role":"user","content":"elsewhere"}\n'
+    assert ctxkit("recall", ".", "elsewhere", "-l", stdin=there).code == 1
+    assert ctxkit("recall", ".", "--regex", ".", "-l", stdin=there).text.splitlines() == [
+        " y .jsonl", "-", "-x.jsonl", "@",
+    ]  # fmt: skip
+    assert ctxkit("forget", ".", "--last", "1", "--yes", stdin=there).code == 0
+    assert (folder / "-").read_bytes() != SMALL
+
+
+def test_sidecars_are_no_logs(logs: Path) -> None:
+    """`find` and patterns of the shell name files of sidecars too: they belong to their logs, and get no op."""
+    assert ctxkit("mark", "sub/c.jsonl", "here").code == 0
+    ops = "sub/c.jsonl.ctxkit/ops.jsonl"
+    before = Path(ops).read_bytes()
+    listed = f"a.jsonl\nsub/c.jsonl\n{ops}\n".encode()
+    for command, words in (("status", []), ("check", []), ("recall", [".", "--regex", "-c"])):
+        found = ctxkit(command, "--files-from", "-", "--json", *words, stdin=listed).values
+        assert [one["log"] for one in found] == ["a.jsonl", "sub/c.jsonl"], command
+    assert len(ctxkit("sessions", "--files-from", "-", "--json", stdin=listed).values) == 2
+    assert ctxkit("status", "sub/c.jsonl", "sub/c.jsonl.ctxkit", "a.jsonl").err == "2 logs\n"
+    assert ctxkit("forget", "--files-from", "-", "--last", "1", "--yes", stdin=listed).code == 0
+    assert Path(ops).read_bytes().startswith(before)
+    assert Path(ops).read_bytes().count(b"\n") == before.count(b"\n") + 1
+    assert ctxkit("status", ops, "--files-from", "-", stdin=ops.encode()).err == "1 log\n", "nothing else was meant"
+
+
+def test_vanished(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is gone, or a folder now, when its turn comes: a line each, and the others as ever."""
+
+    def listed(places: Sequence[str]) -> list[LogFile]:
+        found = log_files(places)
+        (logs / "a.jsonl").unlink()
+        (logs / "b.jsonl").unlink()
+        (logs / "b.jsonl").mkdir()
+        return found
+
+    monkeypatch.setattr("ctxkit.cli.many_logs.log_files", listed)
+    ran = ctxkit("status", ".", "--json")
+    assert [(one["log"], one.get("error", {}).get("code")) for one in ran.values] == [
+        ("a.jsonl", 66), ("b.jsonl", 66), ("sub/c.jsonl", None),
+    ]  # fmt: skip
+    assert ran.code == 66
+
+
+def test_locked(logs: Path) -> None:
+    """A log that another program has locked is a line (75), after some seconds; the others are written."""
+    (logs / "d.jsonl").write_bytes(SMALL)
+    fd = os.open(logs / "a.jsonl", os.O_RDWR)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        ran = ctxkit("forget", "a.jsonl", "d.jsonl", "--last", "1", "--yes")
+    finally:
+        os.close(fd)
+    assert ran.code == 75
+    assert ran.text.startswith("a.jsonl: is locked by pid ")
+    assert ((logs / "a.jsonl").read_bytes(), (logs / "d.jsonl").read_bytes() == SMALL) == (SMALL, False)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_killed_writer(tmp_path: Path, jobs: str) -> None:
+    """It says its op id first; the same call with it does what is left, so that each log has one op; undo takes all."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for n in range(60):
+        (folder / f"{n:02}.jsonl").write_bytes(SMALL)
+    words = ["forget", str(folder), "--last", "1", "--yes", "--jobs", jobs]
+    run = subprocess.Popen([*PYTHON, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    assert run.stdout is not None and run.stderr is not None
+    said = run.stderr.readline().decode()
+    id = said.split()[2]
+    assert said.startswith(f"op id {id} in all logs: ")
+    run.stdout.readline()
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate(timeout=60)
+    gone(run.pid)
+    before = [path.read_bytes().count(b'"ctxkit"') for path in sorted(folder.glob("*.jsonl"))]
+    assert set(before) == {0, 1}
+    again = ctxkit(*words, "--op-id", id)
+    assert (again.code, again.text.count("is there already")) == (0, sum(before))
+    assert {path.read_bytes().count(b'"ctxkit"') for path in folder.glob("*.jsonl")} == {1}
+    assert ctxkit("undo", str(folder), id, "--yes").text.count("Undid op 1") == 60
+
+
+def test_nothing_to_do(logs: Path) -> None:
+    """A preview in which no log would change ends with that (1), and asks nothing."""
+    (logs / "b.jsonl").unlink()
+    ran = ctxkit("undo", ".")
+    assert (ran.code, ran.err) == (1, "2 logs, 2 with exit 1\n")
+    assert ctxkit("undo", ".", stdin=b"y\n", terminal=True).code == 1
+
+
+def test_hints_are_collected(logs: Path) -> None:
+    """One for all logs is printed once, at the end; what an error lists is left out of its line."""
+    ran = ctxkit("status", "a.jsonl", "sub", "--fail-at", "50")
+    assert (ran.code, ran.err.count("hint: ")) == (78, 1)
+    (logs / "two.jsonl").write_text('{"messages":[{"role":"user","content":"x"}]}\n' * 2)
+    ran = ctxkit("status", "two.jsonl", "a.jsonl")
+    assert ran.text.splitlines()[0] == "two.jsonl: holds 2 conversations and none is chosen"
+    assert "hint: --conversation N, 1 to 2\n" in ran.err
 
 
 def test_agents_logs_are_left_out(logs: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.store.folder import may_be_log, named, walk
+from ctxkit.store.folder import file_name, may_be_log, named, walk, without_sidecars
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -58,3 +58,19 @@ def test_named(tmp_path: Path) -> None:
     (tmp_path / "straight").symlink_to(folder)
     assert named(tmp_path / "link/agents", "agent-", ".jsonl") == {}
     assert named(tmp_path / "straight", "agent-", ".jsonl") == {}
+
+
+def test_without_sidecars(tmp_path: Path) -> None:
+    """What is in the sidecar of a log that is there is left out, unless there is nothing else."""
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(b"{}\n")
+    inside = [f"{log}.ctxkit", f"{log}.ctxkit/", f"{log}.ctxkit/ops.jsonl", f"{log}.ctxkit/snapshots/x.json"]
+    gone = f"{tmp_path}/b.jsonl.ctxkit/ops.jsonl"
+    assert without_sidecars([str(log), *inside, gone, "-"]) == [str(log), gone, "-"]
+    assert without_sidecars(inside) == inside
+    assert without_sidecars(["", ".", "/", ".ctxkit/x", ".ctxkit"]) == ["", ".", "/", ".ctxkit/x", ".ctxkit"]
+
+
+def test_file_name() -> None:
+    """A path, which no command takes for standard input or a session."""
+    assert [file_name(Path(one)) for one in ("-", "@2", "x/-", "-x")] == ["./-", "./@2", "x/-", "-x"]

@@ -87,7 +87,7 @@ def command(
         f"{messages}, {ops}: {layout.count(len(problems), 'problem') if problems else 'nothing'} found{notes}"
     )
     if hint := _hint(target):
-        streams.say(Styled("hint:", "dim"), f" {hint}")
+        streams.hint(hint)
     return int(ExitCode.NO) if problems else int(ExitCode.DONE)
 
 

@@ -25,6 +25,7 @@ from ctxkit.core.select import Selection
 from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.search.full_search import Search, chosen, states
+from ctxkit.store.folder import without_sidecars
 
 
 @takes(Searching, Selecting, Writing, Looking, Reading)
@@ -90,6 +91,7 @@ def command(
     names = project_names() if here else {}
     places = list(names) if here else [*(session_path(one) for one in given), *listed] or ["-"]
     names |= {path: word for path, word in zip(places, given, strict=False) if word != path}
+    places = [*without_sidecars(places)]
     ranked = RankedSearch.fits(places, searching, selecting, here=here)
     search = (RankedSearch if ranked else LogSearch)(
         places, searching, selecting, looking, reading, [*given, *listed], names, many=alone

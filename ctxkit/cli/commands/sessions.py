@@ -24,6 +24,7 @@ from ctxkit.formats import registry
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.resumed import sources
 from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes, ordered
+from ctxkit.store.folder import without_sidecars
 
 if TYPE_CHECKING:
     from ctxkit.search.match import MentionSearch
@@ -108,7 +109,7 @@ def command(
         raise Usage(
             "--here lists the agents' sessions of this project, and DIR what is below it", "use only one of them"
         )
-    places = [*(session_path(place) for place in places or ()), *listed]
+    places = [*without_sidecars([*(session_path(place) for place in places or ()), *listed])]
     config = _config()
     set_zone(config, utc=utc)
     first = None if since is None else _moment(since, config)

@@ -63,7 +63,7 @@ def _report(text: str, hint: str = "", *more: str, reason: str, code: int) -> No
         for line in more:
             streams.say_always(line)
         if hint:
-            streams.say_always(Styled("hint:", "dim"), f" {hint}")
+            streams.hint(hint, always=True)
 
     streams.fail(words, reason, code)
 

@@ -47,7 +47,7 @@ class Streams:
     token log is kept. `events`: makes lines of JSON in place of messages. `utc`, `zone`: --utc, and `time.zone` of the
     config, for `clock`. `log`: the log that was opened, as it was typed, for commands in messages; "" if there are
     several. `among`: the log is one of many (`cli/many_logs.py`), which has one line, its `summary`; `made`: the file
-    that was written for it.
+    that was written for it; `hints`: what to do, for all of them together.
     """
 
     quiet = False
@@ -68,6 +68,7 @@ class Streams:
     among = False
     summary: Sequence[Span] = ()
     made = ""
+    hints: Sequence[str] = ()
 
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
@@ -76,7 +77,7 @@ class Streams:
         cls.pager = cls.progress = cls.meter = cls.events = None
         cls.held, cls.sessions, cls.doubtful = [], {}, {}
         cls.utc, cls.zone, cls.clock, cls.log = False, "local", None, None
-        cls.among, cls.summary, cls.made = False, (), ""
+        cls.among, cls.summary, cls.made, cls.hints = False, (), "", ()
         out_tty, err_tty = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
         cls.colour, cls.err_colour = allowed(os.environ, terminal=out_tty), allowed(os.environ, terminal=err_tty)
         cls.columns, cls.err_columns = _columns(sys.stdout) if out_tty else 0, _columns(sys.stderr) if err_tty else 0
@@ -266,6 +267,14 @@ def warn(text: str, error: CtxkitError | None = None, log: str | None = None) ->
         say(Styled("ctxkit:", WARNING), f" {text}")
     elif not Streams.quiet:
         _write_err(Streams.events.warning(text, error, log))
+
+
+def hint(text: str, *, always: bool = False) -> None:
+    """Print what to do; for one of many logs, keep it for the end of all. `always`: also with --quiet."""
+    if Streams.among:
+        Streams.hints = (*Streams.hints, text)
+    else:
+        (say_always if always else say)(Styled("hint:", "dim"), f" {text}")
 
 
 def event(kind: Kind, reason: str, code: int | None = None, log: str | None = None) -> None:
