@@ -268,7 +268,8 @@ def _for_each(
         raise Usage("-0 is for --files-from, and no list was named: nothing was done", "find DIR -print0 | ctxkit …")
     first = 0 if files_from is not None and words and not names_log(words[0]) else 1
     is_log = [
-        at < first or not places[1:] or (names_log(one) and not NUMBER.fullmatch(one)) for at, one in enumerate(words)
+        at < first or not places[1:] or (names_log(one) and not NUMBER.fullmatch(one) and one.strip("."))
+        for at, one in enumerate(words)
     ]
     logs = [word for word, is_one in zip(words, is_log, strict=True) if is_one]
     rest = [word for word, is_one in zip(words, is_log, strict=True) if not is_one]
