@@ -133,9 +133,19 @@ def parse(value: Any) -> MemoryRow:
     if _checksum(value) != value.get("sum"):
         raise ValueError("changed since it was written (its sum does not fit)")
     try:
-        return msgspec.convert(value, MemoryChange) if value["ctxkit"] == CHANGE else msgspec.convert(value, MemoryUndo)
+        if value["ctxkit"] == UNDO:
+            return msgspec.convert(value, MemoryUndo)
+        return _known(msgspec.convert(value, MemoryChange))
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
+
+
+def _known(row: MemoryChange) -> MemoryChange:
+    """A note of a kind that only a later ctxkit has is one without a kind of its own."""
+    if all(note.kind in KINDS for note in row.notes):
+        return row
+    notes = (note if note.kind in KINDS else msgspec.structs.replace(note, kind="note") for note in row.notes)
+    return msgspec.structs.replace(row, notes=tuple(notes))
 
 
 def _checksum(value: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.memory.block import by_importance, text_block
 from ctxkit.memory.notes import (
     VERSION,
     MemoryChange,
@@ -216,3 +217,11 @@ def test_names_of_sources() -> None:
     """A session by the beginning of its id, as `@` takes it; another log by its file name."""
     assert NoteSource("/x/y.jsonl", "3", "d", "3f2a91c0-1111").name == "@3f2a91c0-1111#3"
     assert NoteSource("/x/chat.jsonl", "3-5", "d").name == "chat.jsonl#3-5"
+
+
+def test_a_kind_of_a_later_version() -> None:
+    """It is listed and laid out as a note without a kind of its own."""
+    row = MemoryChange("c", TS, (MemoryNote("a", "a", "weather"), MemoryNote("b", "b", "open")))
+    found = parse(body(row))
+    assert isinstance(found, MemoryChange) and [note.kind for note in found.notes] == ["note", "open"]
+    assert "- a" in text_block(by_importance(found.notes), 1000, len)
