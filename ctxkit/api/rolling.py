@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar
 
@@ -79,6 +79,8 @@ ROOM = 0.15
 """The share of what a cut leaves that is for a summary."""
 NEWEST = 300
 """The most messages that a summary by rules is made from: the newest ones that it stands for."""
+READ = 1_000_000
+"""The most bytes of these messages, if it is more than one."""
 TRIES = 5
 """How often a cut is decided at most, if others change the log meanwhile."""
 UNCOUNTED = "uncounted"
@@ -276,7 +278,7 @@ class RollingBase:
         """A context of its own, if the log is in memory; of a file, one more on the same log."""
         made = memo[id(self)] = type(self).__new__(type(self))
         with self._turn:
-            held = {key: value for key, value in vars(self).items() if key not in ("_turn", "_busy", "_asking")}
+            held = {key: value for key, value in vars(self).items() if key not in ("_turn", "_locks", "_asking")}
             vars(made).update(deepcopy(held, memo), _turn=threading.RLock(), _asking=None)
         return made
 
@@ -560,8 +562,12 @@ class RollingBase:
         opening = self.log.opening
         seen = opening.source.seen
         if seen is not None and opening.path is not None:
-            now = os.stat(opening.path)
-            if (now.st_size, now.st_ino) != (seen.size, seen.ino):
+            try:
+                now = os.stat(opening.path)
+                same = (now.st_size, now.st_ino) == (seen.size, seen.ino)
+            except OSError:
+                same = False  # reading it says why
+            if not same:
                 self.log.refresh()
         messages, ops = self.log.messages, len(self.log.transcript.ops)
         count, known = self._known
@@ -762,9 +768,14 @@ class RollingBase:
         raise DoesNotFit(f"{self._total():,} tokens do not fit into {self.budget:,}", "a larger limit")
 
     def _originals(self, names: Names) -> list[tuple[Name, Content]]:
-        """The newest messages of the log that these names of the copy stand for, at most NEWEST."""
-        numbers = list(self._copy.in_log(names).numbers)[-NEWEST:]
-        return [(n, self.log.content(n)) for n in numbers]
+        """The newest messages of the log that these names of the copy stand for: at most NEWEST, up to READ bytes."""
+        size, numbers = 0, list[int]()
+        for n in reversed(list(self._copy.in_log(names).numbers)[-NEWEST:]):
+            size += self.log.messages[n - 1].size
+            if numbers and size > READ:
+                break
+            numbers.append(n)
+        return [(n, self.log.content(n)) for n in reversed(numbers)]
 
     def _given(self) -> list[Row]:
         """The messages of the context, which fits; made once for the same context."""
@@ -841,10 +852,15 @@ class RollingContext(RollingBase):
 class AsyncRollingContext(RollingBase):
     """`RollingContext` for asyncio: the methods that may ask a summarizer are awaited; the others are the same."""
 
-    @cached_property
+    _locks: tuple[object, asyncio.Lock] | None = None
+
+    @property
     def _busy(self) -> asyncio.Lock:
-        """Held while a cut is made, so that no other task makes the same one."""
-        return asyncio.Lock()
+        """Held while a cut is made, so that no other task makes the same one; one for each event loop."""
+        loop = asyncio.get_running_loop()
+        if self._locks is None or self._locks[0] is not loop:
+            self._locks = loop, asyncio.Lock()
+        return self._locks[1]
 
     async def fit(self) -> None:
         """As that of `RollingContext`."""

@@ -953,3 +953,61 @@ def test_a_reply_of_gemini_without_parts(reply: Row) -> None:
     assert context.add_response({"candidates": [{"content": reply, "finishReason": "MAX_TOKENS"}]}) == 2
     assert context.log.messages[1].role == "assistant" and not list(RULES["gemini"](context.request("gemini")))
     assert context.add({"role": "user", "parts": []}) == 3
+
+
+def test_a_summary_by_rules_reads_a_bounded_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large messages the newest ones, and at least one, so that a cut costs the same in a long session."""
+    from ctxkit.api import rolling as module
+
+    monkeypatch.setattr(module, "READ", 40_000)
+    context = rolling(summarize=True)
+    context.add({"role": "user", "content": "go"})
+    read: list[list[int]] = []
+    originals = context._originals
+
+    def seen(names: Any) -> Any:
+        found = originals(names)
+        read.append([context.log.messages[int(str(n)) - 1].size for n, _ in found])
+        return found
+
+    monkeypatch.setattr(context, "_originals", seen)
+    for n in range(12):
+        call = {"id": f"c{n}", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
+        context.add({"role": "assistant", "content": None, "tool_calls": [call]})
+        size = 900 if n < 11 else 9000
+        context.add({"role": "tool", "tool_call_id": f"c{n}", "content": f"line {n} of it\n" * size})
+        context.context()
+    assert all(sum(sizes) <= 40_000 or len(sizes) == 1 for sizes in read) and max(map(len, read)) > 2
+    assert context.status().compacts > 5
+
+
+@pytest.mark.parametrize("doing", ["context", "add", "status", "recall"])
+def test_a_log_that_was_removed(doing: str, tmp_path: Path) -> None:
+    """It is said so, by the error of any method of a log."""
+    context = rolling(tmp_path / "a.jsonl")
+    context.add({"role": "user", "content": "go"})
+    (tmp_path / "a.jsonl").unlink()
+    given = {"add": [{"role": "user", "content": "more"}], "recall": ["go"]}
+    with pytest.raises(NoSuchLog):
+        getattr(context, doing)(*given.get(doing, []))
+
+
+def test_an_event_loop_for_each_turn() -> None:
+    """A program may begin a new one each time, also with tasks that wait for each other."""
+
+    async def later(rows: list[Row]) -> str:
+        await asyncio.sleep(0)
+        return "what was before"
+
+    context = AsyncRollingContext(**LIMIT, summarize=later)
+
+    async def turn() -> list[Any]:
+        for _ in range(12):
+            context.add({"role": "assistant", "content": "word " * 300})
+        return await asyncio.gather(context.context(), context.context(), context.request("anthropic"))
+
+    context.add({"role": "user", "content": "go"})
+    for _ in range(3):
+        one, other, _ = asyncio.run(turn())
+        assert one == other
+    assert context.status().compacts == 3 and not context.log.check()
