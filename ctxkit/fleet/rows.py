@@ -19,7 +19,7 @@ from ctxkit.core.derive.outcome import outcome
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, stopped
 from ctxkit.core.derive.synthetic_messages import kind as synthetic_kind
 from ctxkit.core.derive.tail import condition, interrupted, newest_first, newest_shown
-from ctxkit.core.derive.usage import cost, usage
+from ctxkit.core.derive.usage import cost, reply_id, total, usage
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content, Message, Result, Text
 from ctxkit.core.ops import Compact
@@ -317,21 +317,26 @@ class _LogRows:
         yield from (row for _, _, row in sorted(found, key=lambda one: one[:2]))
 
     def _requests(self) -> Iterator[Row]:
+        """Each request once: a reply may be in parts between results (Claude Code), a count told twice (Codex)."""
         log = self.log
+        before = None
+        made: dict[str | int, Row] = {}
         for message in log.messages:
             if message.role != "assistant":
                 continue
             own = self._content(message.n).rows
             found = log.usage_rows(message.n) if message.n in log.transcript.counts else own
-            counted = usage(found)
-            if counted is None:
+            counted, so_far = usage(found), total(found)
+            if counted is None or (so_far is not None and so_far == before):
                 continue
-            more = cost(found)
-            yield {
-                "transcript_id": self.id, "n": message.n, "ts": self._moment(message.n),
+            before, more, id = so_far, cost(found), reply_id(own) or message.n
+            first = made.get(id, {"n": message.n, "ts": self._moment(message.n)})
+            made[id] = {
+                "transcript_id": self.id, "n": first["n"], "ts": first["ts"],
                 "model": model_of(own) or log.model or None, "input": counted.request, "cached": more.cached,
                 "cache_write": more.written, "output": counted.reply, "reasoning": counted.passing, "cost": more.cost,
             }  # fmt: skip
+        yield from made.values()
 
     def _files(self) -> Iterator[Row]:
         names = range(1, len(self.log.messages) + 1)

@@ -131,7 +131,7 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
     ),
     "requests": (
         TableColumn("transcript_id", "text", "The transcript."),
-        TableColumn("n", "int", "The answer: its number in `messages`."),
+        TableColumn("n", "int", "The answer: its number in `messages`; of one in parts, the first."),
         TableColumn("ts", "text", "Its time; null if it has none."),
         TableColumn("model", "text", "The model that it names, else that of the log."),
         TableColumn("input", "int", "Tokens of the request, the cached ones included."),

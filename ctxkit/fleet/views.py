@@ -55,11 +55,11 @@ ORDER BY m.tokens DESC, m.transcript_id, m.n
         ),
         QueryView(
             "files_edited",
-            "Which files were changed, in how many sessions, and how often.",
+            "Which files were changed, in how many sessions, and how often: by tools for files and by commands.",
             (
                 ViewColumn("path", "the file, as the calls name it"),
                 ViewColumn("sessions", "transcripts with a change"),
-                ViewColumn("changes", "calls that changed it"),
+                ViewColumn("changes", "calls to change it, those that failed among them"),
                 ViewColumn("how", "`created`, `edited`, …, joined by commas"),
                 ViewColumn("reads", "calls that read it, in the same transcripts"),
                 ViewColumn("last", "the time of the newest change; null without times"),

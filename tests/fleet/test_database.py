@@ -439,6 +439,40 @@ def test_a_dataset(dataset: Path) -> None:
         assert len(answer(database, "FROM transcripts")) == 2
 
 
+def test_while_an_ingest_writes(tmp_path: Path) -> None:
+    """Every question sees the rows as they were or as they are, never less or a part of them, and never an error."""
+    folder, place = tmp_path / "logs", tmp_path / "dataset"
+    folder.mkdir()
+    plan = Plan("grows", 1).talk(2, 4)
+    plan.write(folder)
+    ingest([str(folder)], str(place), shards=1, jobs=1)
+    sizes, failed = [plan.n], list[BaseException]()
+
+    def write() -> None:
+        try:
+            for _ in range(12):
+                plan.talk(1, 3).write(folder)
+                sizes.append(plan.n)
+                ingest([str(folder)], str(place), shards=1, jobs=1)
+        except BaseException as error:
+            failed.append(error)
+
+    writer, seen = threading.Thread(target=write), list[int]()
+    writer.start()
+    while writer.is_alive() or not seen:
+        with Database.of_dataset(str(place)) as database:
+            [(rows, last, texts)] = answer(
+                database, "SELECT count(*), max(n), (SELECT count(text) FROM messages) FROM messages"
+            )
+        assert rows == last == texts and rows in sizes
+        seen.append(int(str(rows)))
+    writer.join()
+    assert not failed
+    assert seen == sorted(seen)
+    with Database.of_dataset(str(place)) as database:
+        assert answer(database, "SELECT count(*) FROM messages") == [(sizes[-1],)]
+
+
 @pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])
 def test_links_in_a_dataset(whole: bool, dataset: Path, tmp_path: Path) -> None:
     """What a link in it leads to is not read: neither a file of rows nor a folder of them."""

@@ -9,11 +9,14 @@ import typer
 
 from ctxkit.cli.options import ForIngest, ForMap, ForSql, takes
 from ctxkit.cli.terminal import streams
-from ctxkit.errors import Usage
+from ctxkit.errors import NothingMatched, Usage
 
 FOR = {"ingest": ForIngest, "sql": ForSql, "map": ForMap}
 """Action -> its own options."""
-ALSO = {"output": ("ingest", "sql", "map"), "shards": ("ingest", "map"), "jobs": ("ingest", "map")}
+ALSO = {
+    "output": ("ingest", "sql", "map"), "shards": ("ingest", "map"), "jobs": ("ingest", "map"),
+    "files_from": ("ingest", "map"),
+}  # fmt: skip
 """Option of several actions -> those that take it."""
 ACTIONS = tuple(FOR)
 HINT = (
@@ -42,6 +45,7 @@ def command(
     output: str | None = None,
     shards: int | None = None,
     jobs: int | None = None,
+    files_from: str | None = None,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -67,7 +71,8 @@ def command(
     streams.Streams.quiet = quiet
     if action not in ACTIONS:
         raise Usage(f"fleet cannot {action!r}: nothing was changed", HINT)
-    _refuse_others(action, {"ingest": for_ingest, "sql": for_sql, "map": for_map}, output, shards, jobs)
+    shared = {"output": output, "shards": shards, "jobs": jobs, "files_from": files_from}
+    _refuse_others(action, {"ingest": for_ingest, "sql": for_sql, "map": for_map}, shared)
     if action == "sql":
         from ctxkit.cli import sql_run
 
@@ -75,20 +80,26 @@ def command(
             return sql_run.show_listed(words or (), views=for_sql.views, schema=for_sql.schema, json=json)
         printing = sql_run.Printing(json, for_sql.csv, for_sql.table, for_sql.parquet, output)
         return sql_run.of_dataset(for_sql.dataset, words or (), for_sql.query, printing, for_sql.timeout)
+    places = [*(words or ())]
+    if files_from is not None:
+        from ctxkit.cli.many_logs import listed_names
+
+        listed = listed_names(files_from)
+        if not listed:
+            raise NothingMatched(f"the list {files_from} is empty: nothing was read")
+        places += listed
     if action == "map":
         from ctxkit.cli import fleet_map
 
-        return fleet_map.main(words or [], for_map, output=output, shards=shards, jobs=jobs)
+        return fleet_map.main(places, for_map, output=output, shards=shards, jobs=jobs)
     from ctxkit.cli import fleet_ingest
 
-    return fleet_ingest.run(words or [], for_ingest, output=output, shards=shards, jobs=jobs, json=json)
+    return fleet_ingest.run(places, for_ingest, output=output, shards=shards, jobs=jobs, json=json)
 
 
-def _refuse_others(
-    action: str, bundles: Mapping[str, object], output: str | None, shards: int | None, jobs: int | None
-) -> None:
+def _refuse_others(action: str, bundles: Mapping[str, object], shared: Mapping[str, object]) -> None:
     """Raises Usage for an option of another action."""
-    given = [(name, value, ALSO[name]) for name, value in (("output", output), ("shards", shards), ("jobs", jobs))]
+    given = [(name, value, ALSO[name]) for name, value in shared.items()]
     given += [(name, getattr(bundles[one], name), (one,)) for one in FOR for name in FOR[one].__annotations__]
     for name, value, actions in given:
         if value not in (None, False) and action not in actions:

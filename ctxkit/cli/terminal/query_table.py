@@ -62,6 +62,8 @@ def interval(months: int, days: int, nanoseconds: int) -> str:
 
 def text_of(value: Any) -> str:
     """A value as one text, for TSV and CSV: "" for null, `true`, the shortest form of a number, JSON for lists."""
+    if type(value) in (str, int):  # nearly all values
+        return str(value)
     found = plain(value)
     if found is None:
         return ""

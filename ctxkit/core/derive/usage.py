@@ -199,6 +199,26 @@ def window(rows: list[dict[str, Any]]) -> int | None:
     return None
 
 
+def total(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The sum over all requests so far, where a program notes it beside each (Codex); None elsewhere. A row with the
+    sum of the row before it repeats that: Codex writes one when a turn is interrupted.
+    """
+    for row in reversed(rows):
+        found = _at(_at(row, "payload", "info"), "total_token_usage")
+        if found is not None:
+            return found
+    return None
+
+
+def reply_id(rows: list[dict[str, Any]]) -> str | None:
+    """The provider's id of a reply, if its rows name one: a reply in several parts has one usage for all."""
+    for row in rows:
+        found = (_at(row, "message") or {}).get("id")
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
 def retell(row: dict[str, Any], now: RequestUsage) -> None:
     """Makes the usage in a row say that its request had so many tokens, cached ones among them, and its reply; a row
     that has none gets one.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.derive.usage import RequestUsage, retell, usage, window
+from ctxkit.core.derive.usage import RequestUsage, reply_id, retell, total, usage, window
 
 ANTHROPIC = {
     "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,
@@ -116,6 +116,15 @@ def test_where_nothing_was_counted() -> None:
     row = {"payload": {"info": {"last_token_usage": {**dict.fromkeys(CODEX, 0), "total_tokens": 23_278}}}}
     retell(row, RequestUsage(900, 30))
     assert row["payload"]["info"]["last_token_usage"]["total_tokens"] == 930
+
+
+def test_what_tells_requests_apart() -> None:
+    """The sum so far of Codex, the id of a reply of Claude Code; where there is none, None."""
+    count = {"payload": {"info": {"total_token_usage": {"input_tokens": 9}}}}
+    assert total([{}, count]) == {"input_tokens": 9}
+    assert reply_id([{}, {"message": {"id": "msg_1"}}]) == "msg_1"
+    for odd in ({}, {"payload": {"info": None}}, {"payload": 5}, {"message": {"id": 7}}, {"message": "x"}):
+        assert total([odd]) is None and reply_id([odd]) is None
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
