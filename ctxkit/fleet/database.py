@@ -164,6 +164,7 @@ class Database:
         if it cannot be run, would change something, reads anything else, or exceeds its time or memory; so does
         reading the rows.
         """
+        self._stop(self._worker)  # a result that nobody read to its end
         statement = self._statement(sql)
         batches = self._run(statement, sql, timeout)
         columns, schema = next(batches)
@@ -191,7 +192,6 @@ class Database:
         made: queue.Queue[Any] = queue.Queue(AHEAD)
         stopped = threading.Event()
         worker = threading.Thread(target=self._work, args=(statement, made, stopped), daemon=True)
-        self._stop(self._worker)
         self._connection.execute("BEGIN TRANSACTION READ ONLY")
         self._worker = mine = worker, stopped
         worker.start()
