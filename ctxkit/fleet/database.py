@@ -55,6 +55,8 @@ _OUTSIDE = re.compile(r"file system operations are disabled|extensions is disabl
 _MEANT = re.compile(r"(?:Did you mean|Candidate bindings:[: ]*|Candidate tables:) ?(.+?)\??$")
 """What DuckDB offers in the place of a name."""
 _DAMAGED = re.compile(r"reading the stream registered as '(\w+)' failed: (.*)", re.S)
+_WHERE = re.compile(r"^\w+: (?:Could not open Parquet input source '[^']*': )?")
+"""What Arrow says before the reason."""
 _STOPPED = re.compile(r"interrupt", re.I)
 SHOWN = 60
 """Most characters of the line of a query in an error."""
@@ -284,7 +286,10 @@ class Database:
         if "launched in read-only mode" in text:
             return BadQuery(f"{_word(sql)} does not only read: nothing was changed", READ_HINT)
         if damaged := _DAMAGED.search(text):
-            where, why = self._damaged_file(damaged[1]), damaged[2].strip().partition("\n")[0].rstrip(".")
+            where, why = (
+                self._damaged_file(damaged[1]),
+                _WHERE.sub("", damaged[2].strip()).partition("\n")[0].rstrip("."),
+            )
             text = f"{where or damaged[1]}: the dataset cannot be read: {why}"
             return ReadFailed(text, "remove the dataset's folder, and ctxkit fleet ingest makes it again")
         if _OUTSIDE.search(text):
