@@ -107,6 +107,7 @@ class Table:
         self._head = [safe(name, keep_newlines=False) for name in names]
         natural = [max(map(cells, (head, *(row[k] for row in self._first)))) for k, head in enumerate(self._head)]
         self._sizes = self._fitted(natural, width)
+        self._room = len(self._sizes) > 1 or sum(natural[:1]) <= width
         self.left_out = names[len(self._sizes) :]
 
     def lines(self) -> Iterator[Line]:
@@ -118,7 +119,8 @@ class Table:
     def _line(self, row: Sequence[str], style: str = "") -> Line:
         made = []
         for k, size in enumerate(self._sizes):
-            text = clip(row[k], size)
+            whole = self._right[k] and self._room  # a number with its end cut off is another number
+            text = row[k] if whole else clip(row[k], size)
             pad = " " * (size - cells(text))
             made.append(pad + text if self._right[k] else text + pad)
         text = (" " * GAP).join(made).rstrip(" ")

@@ -57,6 +57,12 @@ def test_interval(span: str) -> None:
     assert plain(row["x"]) == row["text"]
 
 
+def test_numbers_after_the_sample() -> None:
+    """A number that is longer than those that decided the width is whole: with its end cut off it is another."""
+    rows = [(n, "a") for n in range(600)] + [(123_456_789, "b" * 90)]
+    assert drawn(["n", "name"], rows, 40)[-1].startswith("123456789  b")
+
+
 def test_json() -> None:
     """A line is an object of the columns, in ASCII."""
     line = as_json(["n", "text"], (1, "ä\n"))
