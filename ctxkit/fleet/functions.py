@@ -33,8 +33,7 @@ from ctxkit.errors import (
 )
 from ctxkit.fleet import rows as tables
 from ctxkit.fleet.rows import CONFIG
-from ctxkit.fleet.shards import JSON
-from ctxkit.fleet.sources import SourceBytes, SourceFile
+from ctxkit.fleet.sources import SourceBytes, SourceFile, may_have_rows
 from ctxkit.formats.targets import TARGETS
 from ctxkit.logfile.read import AUTO, read_held
 from ctxkit.logfile.tolerant import one_of_many
@@ -237,7 +236,7 @@ def _own_lines(call: MapCall, name: str, data: bytes) -> bytes:
                 if not isinstance(row, Mapping):
                     raise TypeError(f"a row is a {type(row).__name__}, not a mapping")
                 lines.append(_json({"log": name, **row}))
-    except (Exception, SystemExit) as error:  # whatever it raises is about this file
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # whatever it raises is about this file
         text = f"{name}: {call.function}: {_words(error)}"
         raise FunctionFailed(text, "call it with this file alone") from error
     return b"".join(lines)
@@ -280,11 +279,6 @@ def answer(call: MapCall, file: SourceFile) -> FileRows:
         return failed(file.name, error)
     except OSError as error:
         return failed(file.name, ReadFailed(f"{file.name}: {reason_of(error)}"))
-
-
-def may_have_rows(file: SourceFile) -> bool:
-    """Whether somebody would look for the rows of a file, even if it is no log."""
-    return file.named or file.name.endswith(JSON)
 
 
 def failed(name: str, error: CtxkitError) -> FileRows:

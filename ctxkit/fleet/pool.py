@@ -80,12 +80,14 @@ def cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def results(function: Callable[[I], O], items: Iterable[I], jobs: int = 1) -> Generator[ItemResult[I, O]]:
-    """The result of each item, in order. `jobs`: processes; with 1 everything runs in this one.
+def results(
+    function: Callable[[I], O], items: Iterable[I], jobs: int = 1, *, apart: bool = False
+) -> Generator[ItemResult[I, O]]:
+    """The result of each item, in order. `jobs`: processes; with 1 everything runs in this one, unless `apart`.
 
     Raises only what reading `items` raises, and KeyboardInterrupt.
     """
-    if jobs <= 1:
+    if jobs <= 1 and not apart:
         for item in items:
             yield ItemResult(item, *attempt(function, item))
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -50,6 +51,7 @@ Rows: TypeAlias = dict[str, list[Row]]
 CONFIG = "config.toml"
 DIGITS = 32
 """Hex digits of the id of a transcript."""
+ENDINGS = re.compile(r"(?<=.)(\.(jsonl?|ndjson|traj|eval|txt|log))+$")
 TOUCHED: dict[How, str] = {
     "read": "read", "edit": "edited", "write": "written", "create": "created", "delete": "deleted",
 }  # fmt: skip
@@ -131,7 +133,7 @@ def _said(error: CtxkitError | OSError, name: str) -> str:
 
 
 def _stem(name: str) -> str:
-    return name.rstrip("/").rpartition("/")[2].partition(".")[0]
+    return ENDINGS.sub("", name.rstrip("/").rpartition("/")[2])
 
 
 def _time(value: Any) -> str | None:
@@ -197,7 +199,8 @@ class _LogRows:
         end = condition(found.damaged - torn, torn=torn > 0, interrupted=self._open())
         return unread(name, "", self.conversation) | {
             "source_type": transcript.format, "error": None, "date": iso(moments[0]) if moments else None,
-            "agent": None if transcript.format in CHATS else transcript.format, "model": log.model or None,
+            "agent": None if transcript.format in CHATS else transcript.format,
+            "model": log.model or (requests[-1]["model"] if requests else None),
             "message_count": len(log.messages), "total_tokens": tokens if requests else None,
             "total_time": max(moments) - min(moments) if moments else None,
             "messages": _json(conversation_of(log, self._main(), self._content)),
@@ -333,8 +336,9 @@ class _LogRows:
             first = made.get(id, {"n": message.n, "ts": self._moment(message.n)})
             made[id] = {
                 "transcript_id": self.id, "n": first["n"], "ts": first["ts"],
-                "model": model_of(own) or log.model or None, "input": counted.request, "cached": more.cached,
-                "cache_write": more.written, "output": counted.reply, "reasoning": counted.passing, "cost": more.cost,
+                "model": model_of(own) or _response_model(own) or log.model or None, "input": counted.request,
+                "cached": more.cached, "cache_write": more.written, "output": counted.reply,
+                "reasoning": counted.passing, "cost": more.cost,
             }  # fmt: skip
         yield from made.values()
 
@@ -351,6 +355,12 @@ class _LogRows:
                 "outdated": calls.outdated(name, touch) is not None, "last": newest[touch.path] == place,
                 "state": state.get(touch.path, "read"),
             }  # fmt: skip
+
+
+def _response_model(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The model in a response that is kept beside the reply (mini-swe-agent), or ""."""
+    kept = (row["extra"].get("response") for row in rows if isinstance(row.get("extra"), dict))
+    return next((name for one in kept if isinstance(one, dict) and isinstance(name := one.get("model"), str)), "")
 
 
 CHATS = ("chat", "openai", "anthropic")

@@ -22,7 +22,7 @@ import msgspec
 from ctxkit.errors import CtxkitError
 from ctxkit.fleet.dataset import Dataset, DatasetHead, Ledger, SourceEntry, shard_name
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
-from ctxkit.fleet.sources import SourceBytes, SourceFile, holds
+from ctxkit.fleet.sources import SourceBytes, SourceFile, holds, may_have_rows
 from ctxkit.fleet.tables import TABLES, arrow, schema, table
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.index import settled
@@ -34,8 +34,6 @@ GROUP = 8 << 20
 """Bytes of sources in a group of rows, at least."""
 LEVEL = 3
 """Of zstd."""
-JSON = (".json", ".jsonl")
-"""Ends of names of files that have a row if they cannot be read; other files found in a folder are skipped."""
 
 
 class ShardTask(msgspec.Struct, frozen=True):
@@ -188,10 +186,10 @@ class _Shard:
             return SourceEntry("", "", one.size, 1, failed=True), made
         report.bytes += len(found.data)
         size, digest, stamp = len(found.data), _digest(found), _trusted(one)
-        if not one.named and not may_be_log(found.data[:START]):
+        if not may_have_rows(one) and not may_be_log(found.data[:START]):
             return self._skipped(one, SourceEntry(stamp, digest, size, 0))
         made = rows(found.data, one.name, sidecar=found.sidecar, redact=head.redact)
-        if not one.named and _is_no_log(one.name, made):
+        if not may_have_rows(one) and all(row["error"] for row in made["transcripts"]):
             return self._skipped(one, SourceEntry(stamp, digest, size, 0))
         wrong = next((row["error"] for row in made["transcripts"] if row["error"]), None)
         if wrong is not None:
@@ -205,11 +203,6 @@ class _Shard:
         self.report.new -= one.name not in self.ledger
         self.report.changed -= one.name in self.ledger
         return entry, empty()
-
-
-def _is_no_log(name: str, made: Rows) -> bool:
-    """Whether a file found in a folder is nothing that anybody would look for: not readable, and not called JSON."""
-    return all(row["error"] for row in made["transcripts"]) and not name.endswith(JSON)
 
 
 def _trusted(one: SourceFile) -> str:

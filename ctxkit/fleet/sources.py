@@ -28,6 +28,10 @@ CHECKS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "LastModified", "last_
 """What file systems say of a file that changes with its content, the surest first."""
 
 
+JSON = (".json", ".jsonl")
+"""Ends of names of files that have a row if they cannot be read; other files found in a folder are skipped."""
+
+
 class SourceBytes(NamedTuple):
     """The bytes of a log, and those of the files of its sidecar that count, by name, as `rows.rows` takes them."""
 
@@ -61,6 +65,11 @@ class SourceFile(msgspec.Struct, frozen=True, order=True):
         folder = Path(os.path.realpath(self.name) + SIDECAR)
         held = {name: _bytes(folder / name) for name in self.beside}
         return SourceBytes(_bytes(Path(self.name)), held)
+
+
+def may_have_rows(file: SourceFile) -> bool:
+    """Whether somebody would look for the rows of a file, even if it is no log."""
+    return file.named or file.name.endswith(JSON)
 
 
 def is_url(place: str) -> bool:

@@ -32,6 +32,8 @@ def wrong(data: bytes, name: str, config: Config) -> Iterator[Any]:
             raise ValueError("not like this")
         case "exit":
             raise SystemExit(3)
+        case "interrupt":
+            raise KeyboardInterrupt
         case "text":
             yield "a text"
         case "set":

@@ -146,6 +146,7 @@ def test_own_function(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
     [
         ("raise", "ValueError: not like this"),
         ("exit", "SystemExit: 3"),
+        ("interrupt", "KeyboardInterrupt"),
         ("text", "a row is a str, not a mapping"),
         ("set", "set"),
     ],

@@ -177,14 +177,19 @@ def test_bad_files(tmp_path: Path) -> None:
     """A file that is no log has a row that says why if it is called JSON, else it is skipped."""
     folder, dataset = logs(tmp_path / "logs", 3), tmp_path / "dataset"
     (folder / "bad.json").write_bytes(b'{"nothing": "of ours"}')
+    (folder / "cut.jsonl").write_bytes(b"nothing of JSON\n")
     (folder / "note.md").write_bytes(b"# A page\n{not a log}\n")
     (folder / "torn.jsonl").write_bytes(SESSION[:-300])
     found = run(folder, dataset)
-    assert (found.new, found.skipped, list(found.refused)) == (5, 1, [str(folder / "bad.json")])
+    assert (found.new, found.skipped, list(found.refused)) == (
+        6,
+        1,
+        [str(folder / "bad.json"), str(folder / "cut.jsonl")],
+    )
     rows = rows_of(dataset)["transcripts"]
-    assert len(rows) == 5 and sum('"error": null' in row for row in rows) == 4
+    assert len(rows) == 6 and sum('"error": null' in row for row in rows) == 4
     again = run(folder, dataset)
-    assert (counts(again), again.skipped) == ((0, 0, 5, 0), 1)
+    assert (counts(again), again.skipped) == ((0, 0, 6, 0), 1)
 
 
 def test_a_source_that_cannot_be_read(tmp_path: Path) -> None:

@@ -34,12 +34,12 @@ def of_file(path: Path) -> Rows:
 
 def test_chat() -> None:
     """One row per message, and one for the transcript."""
-    found = rows(chat("hi", "there"), "/x/abc.def.jsonl")
+    found = rows(chat("hi", "there"), "/x/v1.2.traj.json")
     assert [row["text"] for row in found["messages"]] == ["hi", "there"]
     [row] = found["transcripts"]
-    assert (row["source_id"], row["source_type"], row["message_count"], row["error"]) == ("abc", "chat", 2, None)
+    assert (row["source_id"], row["source_type"], row["message_count"], row["error"]) == ("v1.2", "chat", 2, None)
     assert (row["date"], row["total_time"], row["agent"]) == ("2026-02-12T14:30:00Z", 1.0, None)
-    assert {one["transcript_id"] for some in found.values() for one in some} == {transcript_id("/x/abc.def.jsonl")}
+    assert {one["transcript_id"] for some in found.values() for one in some} == {transcript_id("/x/v1.2.traj.json")}
 
 
 def test_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +131,17 @@ def test_redact() -> None:
     assert SECRET not in json.dumps(rows(data, "/x.jsonl", redact=True))
 
 
+def test_redact_what_a_call_names() -> None:
+    """Also in arguments of tools, in paths of files and in which part of them was read."""
+    given = {"file_path": f"/tmp/{SECRET}/x.txt", "offset": 3, "pattern": SECRET}
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": given}
+    message = {"role": "assistant", "content": [use]}
+    data = chat("hi") + json.dumps(message).encode() + b"\n"
+    assert SECRET in rows(data, "/x.jsonl")["files"][0]["path"]
+    found = rows(data, "/x.jsonl", redact=True)
+    assert len(found["files"]) == 1 and SECRET not in json.dumps(found)
+
+
 def test_half_a_character() -> None:
     """It becomes U+FFFD in every table, because UTF-8 has none."""
     found = rows(b'{"role":"user","content":"a \\ud83d b"}\n', "/x.jsonl")
@@ -176,3 +187,63 @@ def test_empty() -> None:
     assert empty() == {table: [] for table in TABLES}
     row = unread("s3://b/x", "no network")
     assert (row["source_uri"], row["error"], row["ctxkit_sha256"]) == ("s3://b/x", "no network", None)
+
+
+def test_a_repeated_answer_is_one_request() -> None:
+    """A resumed session of Claude Code repeats answers in new rows: their requests were paid once."""
+
+    def line(k: int, kind: str, message: dict[str, object]) -> bytes:
+        row = {
+            "type": kind,
+            "uuid": f"u{k}",
+            "parentUuid": f"u{k - 1}" if k else None,
+            "sessionId": "s",
+            "message": message,
+        }
+        answer = {"requestId": f"req_{k % 4}"} if kind == "assistant" else {}
+        return json.dumps(row | answer | {"timestamp": f"2026-02-12T14:30:{k:02}Z"}).encode() + b"\n"
+
+    def answer(k: int, output: int) -> bytes:
+        counted = {"input_tokens": 7, "cache_read_input_tokens": 3, "output_tokens": output}
+        content = [{"type": "text", "text": "yes"}]
+        return line(k, "assistant", {"role": "assistant", "id": f"msg_{k % 4}", "content": content, "usage": counted})
+
+    asked = {"role": "user", "content": "hi"}
+    data = line(0, "user", asked) + answer(1, 2) + line(2, "user", asked) + answer(3, 9) + line(4, "user", asked)
+    found = rows(data + answer(5, 20) + line(6, "user", asked) + answer(7, 9), "/x.jsonl")
+    assert [(one["n"], one["input"], one["output"]) for one in found["requests"]] == [(2, 10, 20), (4, 10, 9)]
+    assert found["transcripts"][0]["total_tokens"] == 49
+
+
+def test_a_count_that_codex_tells_again() -> None:
+    """After an interrupted request Codex tells the count of the one before once more: it is no other request."""
+
+    def line(kind: str, payload: dict[str, object]) -> bytes:
+        return json.dumps({"timestamp": "2026-02-12T14:30:00Z", "type": kind, "payload": payload}).encode() + b"\n"
+
+    def count(before: int, request: int) -> bytes:
+        last = {"input_tokens": request, "cached_input_tokens": 2, "output_tokens": 5, "total_tokens": request + 5}
+        total = last | {"total_tokens": before + request + 5, "input_tokens": before + request}
+        return line(
+            "event_msg", {"type": "token_count", "info": {"last_token_usage": last, "total_token_usage": total}}
+        )
+
+    def said(role: str, text: str) -> bytes:
+        kind = "output_text" if role == "assistant" else "input_text"
+        return line("response_item", {"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+
+    begin = line("session_meta", {"id": "s", "timestamp": "2026-02-12T14:30:00Z", "cwd": "/x"}) + said("user", "hi")
+    told = said("assistant", "a") + count(0, 100) + said("user", "b") + said("assistant", "c") + count(0, 100)
+    found = rows(begin + told + said("user", "d") + said("assistant", "e") + count(105, 120), "/x.jsonl")
+    assert [(one["input"], one["output"]) for one in found["requests"]] == [(100, 5), (120, 5)]
+
+
+def test_a_response_beside_the_reply() -> None:
+    """mini-swe-agent keeps the provider's response and the cost in `extra`."""
+    counted = {"prompt_tokens": 50, "completion_tokens": 4, "total_tokens": 54}
+    extra = {"response": {"model": "deepseek-chat", "usage": counted}, "cost": 0.25}
+    reply = {"role": "assistant", "content": "yes", "extra": extra}
+    run = {"info": {}, "messages": [{"role": "user", "content": "hi"}, reply], "trajectory_format": "mini-swe-agent-1"}
+    found = rows(json.dumps(run).encode(), "/x.traj.json")
+    assert [(one["model"], one["input"], one["cost"]) for one in found["requests"]] == [("deepseek-chat", 50, 0.25)]
+    assert found["transcripts"][0]["model"] == "deepseek-chat"

@@ -173,7 +173,7 @@ def _cache(found: dict[str, Any]) -> tuple[int, int]:
 def _dollars(rows: list[dict[str, Any]], found: list[dict[str, Any]]) -> float | None:
     """The cost that a usage or a row notes: a number, or an object with the total."""
     for row in reversed(rows):
-        for held in (*found, row, _at(row, "message"), _at(row, "info")):
+        for held in (*found, row, _at(row, "message"), _at(row, "info"), _at(row, "extra")):
             for key in ("cost", "costUSD", "total_cost_usd"):
                 value = None if held is None else held.get(key)
                 value = value.get("total") if isinstance(value, dict) else value

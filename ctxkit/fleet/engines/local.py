@@ -10,17 +10,18 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from ctxkit.errors import Unforeseen, WorkerKilled
-from ctxkit.fleet.functions import FileRows, MapCall, answer, failed
+from ctxkit.fleet.functions import FUNCTIONS, FileRows, MapCall, answer, failed
 from ctxkit.fleet.pool import DIED, Failure, results
 from ctxkit.fleet.sources import SourceFile
 
 
 def run(call: MapCall, files: Iterable[SourceFile], jobs: int) -> Iterator[tuple[SourceFile, FileRows]]:
-    """Each file with its rows, in order. `jobs`: processes; with 1 everything runs in this one.
+    """Each file with its rows, in order. `jobs`: processes; with 1 everything runs in this one, but for a
+    function of the user's own, which may end its process and must not read what is typed here.
 
     Raises KeyboardInterrupt, and leaves no process behind.
     """
-    found = results(partial(answer, call), files, jobs)
+    found = results(partial(answer, call), files, jobs, apart=call.function not in FUNCTIONS)
     for file, made, failure in found:
         if made is not None:
             yield file, made

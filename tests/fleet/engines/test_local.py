@@ -41,13 +41,14 @@ def test_equal_rows(tmp_path: Path, function: str, options: dict[str, str]) -> N
     assert sum(map(bool, one)) == 7
 
 
-def test_processes_that_die(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_that_die(tmp_path: Path, jobs: int) -> None:
     """A file that kills its process once has its rows, one that does so again an error, the others theirs."""
     for name in ("a", "b-once", "c", "d-always", "e", "f-once", "g"):
         (tmp_path / f"{name}.jsonl").write_text("{}\n" * len(name))
     files = list(listed([str(tmp_path)]))
     (tmp_path / "seen").mkdir()
-    found = rows(call_of(f"{OWN}:killed", {"folder": str(tmp_path / "seen")}), files, 2)
+    found = rows(call_of(f"{OWN}:killed", {"folder": str(tmp_path / "seen")}), files, jobs)
     told = [json.loads(row) for row in found]
     assert [one.get("bytes") for one in told] == [3, 18, 3, None, 3, 18, 3]
     assert told[3]["error"]["reason"] == "worker-killed"
