@@ -94,7 +94,8 @@ class LogSearch:
         self.first_away = ""
         """Log and messages of the exchange of the first hit that is out of the context, to type."""
         self.found_in_file: int | None = None
-        self.failed = ExitCode.NO
+        self.failed = ExitCode.DONE
+        """The highest code of the logs that could not be searched."""
         self.prefilter: WordPrefilter | None = None
         streams.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
@@ -121,7 +122,7 @@ class LogSearch:
         if self.prefilter is not None:
             streams.flush()  # print everything before the index is updated
             self.prefilter.learn()
-        if not found and self.failed is ExitCode.NO and not names:
+        if not found and not self.failed and not names:
             where = ", ".join(self.names.get(place, place) for place in self.places[:3])
             where += f" and {len(self.places) - 3} more" if len(self.places) > 3 else ""
             if not self.logs and all(map(os.path.isdir, self.places)):
@@ -139,7 +140,7 @@ class LogSearch:
             if not self.many and self.places[0] != "-":
                 add_source(error, "recall", Path(self.places[0]), *(self.searching.text or [])[:1])
             raise error
-        return ExitCode.DONE if found else self.failed
+        return max(self.failed, ExitCode.DONE if found else ExitCode.NO)
 
     def _other_ways(self) -> str:
         """How else to search for what was not found."""
@@ -286,7 +287,7 @@ class LogSearch:
         streams.flush_unless_paged()
         text = error.message.partition("\n")[0] if isinstance(error, ManyConversations) else error.message
         streams.warn(text if place in text else f"{place}: {text}", error)
-        self.failed = error.code if self.failed is ExitCode.NO else self.failed
+        self.failed = max(self.failed, error.code)
 
     def scan(self) -> Scan:
         """A new scan for the traces of the text."""

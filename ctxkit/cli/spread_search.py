@@ -97,7 +97,7 @@ class SpreadSearch(LogSearch):
             streams.err_made(part.err)
         self.totals = [a + b for a, b in zip(self.totals, part.totals, strict=True)]
         self.first_away = self.first_away or part.first_away
-        self.failed = part.failed if self.failed is ExitCode.NO else self.failed
+        self.failed = max(self.failed, part.failed)
         self.logs += part.logs
 
     def _files(self, asked: SearchOptions) -> Iterator[FileSearch]:

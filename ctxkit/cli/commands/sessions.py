@@ -142,12 +142,13 @@ def command(
                 json=json,
             )
         shown += 1
+    worst = max((error.code for _, error in found.failed), default=ExitCode.DONE)
     for path, error in found.failed:
         streams.flush_unless_paged()
         streams.warn(error.message if str(path) in error.message else f"{path}: {error.message}", error)
     if not shown:
         if not found.sessions and found.failed:
-            return found.failed[0][1].code
+            return worst
         where = ", ".join(places) if places else "the agents' folders"
         if here:
             from ctxkit.search.project_sessions import project
@@ -165,7 +166,7 @@ def command(
     streams.say(count(shown, "session"))
     if mentioned is not None:
         mentioned.learn()
-    return ExitCode.DONE
+    return worst
 
 
 def _read_ahead(places: list[str], jobs: int) -> None:
