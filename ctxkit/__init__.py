@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from ctxkit.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from ctxkit.api.fit import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
+    from ctxkit.api.fit import (
+        Cut,
+        Fitted,
+        Tokens,
+        enforce_context_limit,
+        estimate_tokens,
+        shorten_result,
+        trim_conversation,
+    )
     from ctxkit.api.log import Log
     from ctxkit.api.prompt import Prompt, build_final_prompt
     from ctxkit.api.rolling import (
@@ -35,6 +43,7 @@ _WHERE = {
     "Log": "ctxkit.api.log",
     "Selection": "ctxkit.core.select",
     "estimate_tokens": "ctxkit.api.fit",
+    "shorten_result": "ctxkit.api.fit",
     "enforce_context_limit": "ctxkit.api.fit",
     "trim_conversation": "ctxkit.api.fit",
     "Tokens": "ctxkit.api.fit",
@@ -100,6 +109,7 @@ __all__ = [
     "filter_context",
     "filter_context_tool",
     "find_sessions",
+    "shorten_result",
     "summarize_context",
     "trim_conversation",
 ]

@@ -130,6 +130,25 @@ def estimate_tokens(
     return Tokens(found.tokens + beside(counting, NOTHING, tools_of(log), found).added, found.counter)
 
 
+def shorten_result(
+    text: str, max_tokens: int, *, model: str = "", query: str = "", tool: str = "", failed: bool = False
+) -> str:
+    """One result of a tool in at most `max_tokens` tokens for `model`: the lines that keep most, in order, failures
+    first; … marks what is left out. Whole if it fits, "" if not one line does.
+
+    `query`: lines with these words count more. `tool`: whose result it is; `failed`: it is an error. Raises Usage.
+    """
+    if not isinstance(text, str) or not isinstance(max_tokens, int) or max_tokens < 1:
+        raise Usage("shorten_result takes a text and a number of tokens above 0", "shorten_result(text, 500)")
+    from ctxkit.compact.extract_result import extract_result
+    from ctxkit.tokens.counter import AUTO, counter
+
+    one = counter(AUTO, model)
+    if one.tokens(one.counts([text])[0]) <= max_tokens:
+        return text
+    return extract_result(text, int(max_tokens / one.factor), one.counts, tool=tool, failed=failed, query=query) or ""
+
+
 @overload
 def enforce_context_limit(
     messages: Held, *, limit: int | None = None, reserve: int | None = None, **options: Unpack[Options]

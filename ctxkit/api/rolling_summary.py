@@ -60,7 +60,7 @@ class Summary(NamedTuple):
         state, found = self.found.state, Names.of(name for name in self.plan.dropped if isinstance(name, int))
         beside = Names.of(name for name in self.found.names if isinstance(name, int)) - found
         for name in self.earlier:
-            found = found | (state.board.items[name].tells - beside)  # type: ignore[index]  # these are items
+            found = found | ((state.board.items[name].tells & state.present()) - beside)  # type: ignore[index]  # these are items
         return found
 
     @property

@@ -17,7 +17,7 @@ from ctxkit.compact.state_header import SHARE, SessionState, header
 from ctxkit.compact.summary_text import INDEX, SummaryLayout, grouped
 from ctxkit.content.text_segments import TextSegment
 from ctxkit.content.touched_files import File, touched
-from ctxkit.core.item_names import Name, Names
+from ctxkit.core.item_names import NOTHING, Name, Names
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each of these texts."""
@@ -40,13 +40,15 @@ class Extraction:
 
     def __init__(
         self, pieces: Sequence[TextSegment], count: Count, label: Callable[[Name], str] = str, most: int = MOST,
-        focus: str = "",
+        focus: str = "", before: Names = NOTHING,
     ) -> None:  # fmt: skip
-        """`label`: names a message in a summary; `most`: the most lines that are held; `focus`: what counts more."""
+        """`label`: names a message in a summary; `most`: the most lines that are held; `focus`: what counts more;
+        `before`: messages that the program's own compactions took out.
+        """
         self.pieces, self.count, self.label = pieces, count, label
         self.files = touched(pieces)
         self.state = SessionState(pieces)
-        self.course = SessionCourse(pieces, self.files, self.state, focus)
+        self.course = SessionCourse(pieces, self.files, self.state, focus, before)
         cut = Fragments(pieces, self._better, most)
         self.lines, self.heads = cut.lines, cut.pieces
         self.both: list[Fragment | File] = [*self.lines, *self.files]
@@ -138,14 +140,14 @@ def _is_quoted(one: Fragment, quoted: Mapping[int, str]) -> bool:
 
 def extract(
     pieces: Sequence[TextSegment], budget: int, count: Count, *, covered: Names | None = None,
-    label: Callable[[Name], str] = str, focus: str = "",
+    label: Callable[[Name], str] = str, focus: str = "", before: Names = NOTHING,
 ) -> str | None:  # fmt: skip
     """A summary of at most `budget` tokens, by `count`; None if nothing fits.
 
     `pieces`: of the context, in order; `covered`: the messages to summarize (None: all); `label`: names a message;
-    `focus`: words of lines that count more.
+    `focus`: words of lines that count more; `before`: messages that the program's own compactions took out.
     """
-    return Extraction(pieces, count, label, focus=focus).text(budget, covered)
+    return Extraction(pieces, count, label, focus=focus, before=before).text(budget, covered)
 
 
 def _fitting(

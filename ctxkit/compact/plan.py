@@ -37,6 +37,7 @@ from ctxkit.compact.shorten_messages import abridge
 from ctxkit.content.calls import Calls
 from ctxkit.content.facts import facts, kept
 from ctxkit.content.text_segments import SPEAKS, TextSegment
+from ctxkit.core.boundaries import ToldBefore, as_told, told_before
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
@@ -167,13 +168,15 @@ class Strategy(ABC):
 
     `summarizes`: a summary replaces messages; `shortens`: messages that stay and are too long for the goal are
     shortened in place; `by_others`: a model or a person wrote the summary, so it is not made again if other ops come
-    meanwhile; `fallback`: the strategy that takes over if this one gives no summary; `nothing`: the error and the hint
-    if there is nothing to replace.
+    meanwhile; `tells_before`: the summary is also made of what the program's own compactions took out; `fallback`: the
+    strategy that takes over if this one gives no summary; `nothing`: the error and the hint if there is nothing to
+    replace.
     """
 
     summarizes = True
     shortens = True
     by_others = False
+    tells_before = False
     fallback = ""
     nothing: tuple[str, str] | None = None
 
@@ -258,11 +261,15 @@ class CompactionPlan:
         """The names of the context that are replaced, in order: messages, and ctxkit's summaries."""
         self.ids = self.originals_of(self.going)
         """The messages of the log that are summarized."""
+        self.before = self._told_before()
+        """What the program's own compactions before these took out: the summary tells it too."""
+        self.covered = self.ids | self.before.names
+        """All that the summary tells."""
         self.whole = self.tokens.total
         """Tokens of all messages, with the new size of shortened ones."""
         self.gone = sum(self.tokens[name] for name in self.going)
         going = Names.of(self.going)
-        shape = {name for name in self.state.board.stubs if name in going}, going.items, self.stubs.copy()
+        shape = {name for name in self.state.board.stubs if name in going}, going.items, self.stubs.copy(), self.before
         for cached in ("stays", "_back", "_full", "_replaced_size"):
             self.__dict__.pop(cached, None)
         if shape != self._shape:
@@ -370,6 +377,10 @@ class CompactionPlan:
             self._choose(len(self.units))
         return shortened
 
+    def _told_before(self) -> ToldBefore:
+        """What the summary tells beyond the messages that it replaces, if its strategy reads messages."""
+        return told_before(self.state, self.ids, self.log.is_summary) if self.definition.tells_before else ToldBefore()
+
     def originals_of(self, names: Sequence[Name]) -> Names:
         """`names` with ctxkit's summaries replaced by the messages that they cover."""
         return originals(self.state, Names.of(names), self.exempt)
@@ -442,7 +453,7 @@ class CompactionPlan:
         item, selection = None if isinstance(name, int) else self.state.board.items[name], self.asked.selection
         if item is None or not item.summary:
             return name in chosen
-        if item.tells.within(chosen):
+        if (item.tells & self.state.present()).within(chosen):
             return True
         alone = selection.agent is None and selection.thread is None
         return name in chosen and (
@@ -451,14 +462,18 @@ class CompactionPlan:
 
     @cached_property
     def pieces(self) -> Sequence[TextSegment]:
-        """The segments of the context, in order: of the originals of all that is replaced, and of what stays."""
+        """The segments of the context, in order: of the originals of all that is replaced, and of what stays. Before
+        them stands what the program's own compactions took out.
+        """
         stay = (Names.of(self.names) | Names.of(self._back)) - Names.of(self.going)
-        names = self.state.ordered(stay | self.ids)
+        names: Sequence[Name] = self.state.ordered((stay | self.covered) - self.before.stale)
+        if self.before.names:
+            names = sorted(names, key=as_told(self.state, self.covered))
         return spooled((name, self._content(name)) for name in names)
 
     def _content(self, name: Name) -> Content:
         """The original of a message that is summarized; of another, its content in the new context."""
-        if name in self.ids:
+        if name in self.covered:
             return self.log.original(name)
         stub = self.stubs.get(name)
         return self.log.full(entry(self.state, name)) if stub is None else stubbed(self._unshortened(name), stub)
@@ -643,7 +658,7 @@ class CompactionPlan:
 
     def _is_possible(self, tokens: int) -> bool:
         """Whether there is a summary of at most so many tokens."""
-        return self._lines.text(self._base_of(tokens), self.ids) is not None
+        return self._lines.text(self._base_of(tokens), self.covered) is not None
 
     def _least(self, gone: int, lines: float = inf) -> int:
         """The least tokens of a summary of `gone` tokens with lines of `lines` tokens."""
@@ -684,14 +699,16 @@ class CompactionPlan:
             return None
         if self.by_model is not None:
             texts, model = self.by_model.texts, self.by_model.model
-            return combined(texts, model, self._lines, budget, count, covered=self.ids, label=self.state.label)
-        if (self._made.budget, self._made.ids, self._made.lines) != (budget, self.ids, self._lines):
-            self._made = _LastSummary(budget, self.ids, self._lines, self._lines.text(budget, self.ids))
+            return combined(texts, model, self._lines, budget, count, covered=self.covered, label=self.state.label)
+        if (self._made.budget, self._made.ids, self._made.lines) != (budget, self.covered, self._lines):
+            text = self._lines.text(budget, self.covered)
+            self._made = _LastSummary(budget, self.covered, self._lines, text)
         return self._made.text
 
     @cached_property
     def _lines(self) -> Extraction:
-        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label, focus=self.asked.focus)
+        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label,
+            focus=self.asked.focus, before=self.before.names)  # fmt: skip
 
     @cached_property
     def _replaced_size(self) -> int:
@@ -720,6 +737,7 @@ class CompactionPlan:
         op = Compact(
             at=log.here() if log.at is None else LogPosition(messages=self.state.count), ids=str(ids), text=text,
             stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=self.asked.target,
+            tells=str(self.before.names) if text is not None and ids else "",
             budget=budget, fallback=self.failure or None, focus=self.asked.focus or None,
         )  # fmt: skip
         if self.by_model is not None:

@@ -19,6 +19,7 @@ from ctxkit.content.facts import Fact
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
+from ctxkit.core.item_names import NOTHING, Name, Names
 
 ITEMS, WORDS = 8.0, 4.0
 """The score of all items together, and of all words that are written again. A class of facts has 1.0."""
@@ -51,6 +52,8 @@ ASKED = 20_000
 """The most characters of these texts that are searched for items."""
 OPEN_RUN = 3.0
 """The factor on failures that no later run supersedes."""
+BEFORE = 0.5
+"""How much all that the program's own compactions took out may count, as a share of what came after."""
 NEWEST, FIRST, CLOSING = 4.0, 2.0, 2.0
 """Factors for the newest request, the first request, and the model's last words before a further request."""
 ROLES = {
@@ -122,9 +125,14 @@ class SessionCourse:
 
     def __init__(
         self, pieces: Iterable[TextSegment], files: Sequence[File], state: SessionState | None = None,
-        focus: str = "",
+        focus: str = "", before: Names = NOTHING,
     ) -> None:  # fmt: skip
-        """`pieces`: in order, with those of a message side by side; `focus`: words that count more."""
+        """`pieces`: in order, with those of a message side by side; `focus`: words that count more; `before`: messages
+        that the program's own compactions took out.
+        """
+        self.before = before
+        self._before, self._after = 0, 0
+        """Characters of these, and of the others."""
         self.query = frozenset(named(state.named[:ASKED])) if state is not None else frozenset[Identifier]()
         """What the newest request and the open tasks name."""
         self.focus = frozenset(spoken(focus))
@@ -139,6 +147,10 @@ class SessionCourse:
         """Per segment, whether it is the last of the model or user before a user's next, or the last of all."""
         said, begins, asked, name = -1, 0, False, None
         for place, piece in enumerate(pieces):
+            if before:
+                is_before = piece.name in before
+                self._before += is_before * len(piece.text)
+                self._after += (not is_before) * len(piece.text)
             if piece.call and any(touch.path in active for touch in piece.touches):
                 self.calls.add(piece.call)
             if piece.name != name:
@@ -155,6 +167,12 @@ class SessionCourse:
                 said = place
         if said >= 0:
             self._closing[said] = 1
+
+    def past(self, name: Name) -> float:
+        """The factor on what a message says that the program's own compactions took out; 1 for others."""
+        if not self.before or name not in self.before:
+            return 1.0
+        return min(1.0, BEFORE * self._after / (self._before or 1))
 
     def weight(self, place: int) -> float:
         """The factor for the position of the segment at `place` in the session."""
@@ -177,7 +195,9 @@ class LineScores:
             [not course.focus.isdisjoint(spoken(one.text)) for one in lines] if course.focus else [False] * len(lines)
         )
         lively = [
-            (ACTIVE if pieces[one.piece].call in course.calls else 1.0) * (FOCUS if is_asked else 1.0)
+            (ACTIVE if pieces[one.piece].call in course.calls else 1.0)
+            * (FOCUS if is_asked else 1.0)
+            * course.past(pieces[one.piece].name)
             for one, is_asked in zip(lines, asked, strict=True)
         ]
         discussed = {
@@ -206,14 +226,17 @@ class LineScores:
             lined = IN_LINE if item.kind in LINED else 0
             self._kept[item], self._kept[WHOLE, item] = worth * (1 - lined), worth * lined
         facts = {
-            fact: _fact_weight(fact, one.at) * (course.weight(one.piece) if is_event else 1.0)
+            fact: _fact_weight(fact, one.at)
+            * (course.weight(one.piece) if is_event else 1.0)
+            * course.past(pieces[one.piece].name)
             for one in lines
             for is_event in [not EVENTS.isdisjoint(name for name, _ in one.facts)]
             for fact in one.facts
         }
         for one in lines:
             if one.piece in course.failed:
-                facts.update((fact, OPEN_RUN) for fact in one.facts if fact[0] == "errors")
+                past = course.past(pieces[one.piece].name)
+                facts.update((fact, OPEN_RUN * past) for fact in one.facts if fact[0] == "errors")
         for one, is_asked in zip(lines, asked, strict=True):
             for fact in one.facts if is_asked else ():
                 facts[fact] *= FOCUS

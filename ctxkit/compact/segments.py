@@ -30,6 +30,8 @@ from ctxkit.content.identifiers import Identifier, IdentifierKind, commands, nam
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
+FRAMED = SHOWN | {SegmentKind.SUMMARY}
+"""Kinds of segments in which programs write lines of their own."""
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
 """Matches a part of a long line that is not prose."""
 ALIKE = re.compile(r"\d+")
@@ -39,9 +41,10 @@ TERSE = 16
 NOISE = re.compile(
     r"[\W_]*|</?[\w-]+>|(?:Chunk ID|Wall time|Original token count|Total output lines|Process exited with code 0\b|"
     r"Process running with session ID).*|Output:|<(?:task-id|tool-use-id|output-file|status|usage)>.*|\[image\]|"
-    r"(?:No content|\(no output\)).*|<returncode>0</returncode>"
+    r"(?:No content|\(no output\)).*|<returncode>0</returncode>|"
+    r"This session is being continued from a previous conversation\b.*"
 )
-"""Matches lines of results without content, and what programs write around output."""
+"""Matches lines without content, and what programs write around output and before their summaries."""
 LISTING = re.compile(r"\s*(?:<system-reminder>\s*)?\w*(?:tools?|agents?|skills?|listing|instructions)\w*: *[\[{]")
 """Matches the start of a notice that lists tools, agents or skills: its first words say so."""
 SECTION = re.compile(r"\s*(?=#|.{3,80}(?::|\*\*)\s*$)(?:#+ +|\d+[.)] +)?(?:\*\*)?(\w[\w /&,-]{2,60}?):?(?:\*\*)?:?\s*$")
@@ -187,7 +190,7 @@ class Fragments:
             number += bool(line.strip())
             if piece.kind == SegmentKind.SUMMARY and (found := SECTION.match(line)) is not None:
                 section = found[1].lower()
-            if piece.kind in SHOWN and NOISE.fullmatch(line.strip()):
+            if piece.kind in FRAMED and NOISE.fullmatch(line.strip()):
                 continue
             whole = not _is_long(piece.kind, line)
             for part, text in enumerate(_parts(piece.kind, line)):

@@ -35,7 +35,9 @@ BEGINS = re.compile(
 """Matches the start of a line about a failure: its mark, its place, or what was expected and what came."""
 PLACED = re.compile(r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S")
 """Matches an indented place, as go's tests print it."""
-NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s", re.I)
+NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|"
+    r"--- PASS", re.I,
+)  # fmt: skip
 """Matches a line that says that nothing failed."""
 ZERO = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|problems?)\b", re.I)
 """Matches a count of failures that is zero."""

@@ -233,19 +233,21 @@ class Window(Envelope, tag="window"):
 class Compact(Envelope, tag="compact"):
     """Replaces exactly `ids` by a summary `text` (or by nothing); `stubs` stay, shortened.
 
-    `budget`: the tokens, by the counter's base, that `text` was made for, so that it can be written again without some
-    messages; `focus`: words of lines that counted more. `model`: who wrote it; `asked`: how many `requests` that took,
-    and digests of `prompt`, `input` and `reply`; `fallback`: which model gave no summary, and why, if rules wrote it
+    `tells`: what `text` was made of beyond `ids`, which the program's own compaction had taken out. `budget`: the
+    tokens, by the counter's base, that `text` was made for, so that it can be written again without some messages;
+    `focus`: words of lines that counted more. `model`: who wrote it; `asked`: how many `requests` that took, and
+    digests of `prompt`, `input` and `reply`; `fallback`: which model gave no summary, and why, if rules wrote it
     instead.
     """
 
-    folded = frozenset({"ids", "text", "stubs"})
+    folded = frozenset({"ids", "text", "stubs", "tells"})
     brings_in = "its `text` and `stubs`"
     gone = "compacted"
     gone_by = "replaced by the summary of"
 
     ids: str
     text: str | None = None
+    tells: str = ""
     stubs: dict[str, Any] = {}
     strategy: str | None = None
     model: str | None = None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
+from ctxkit.core.boundaries import FOREIGN, lost
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.op_fit import check, dangling, faults
@@ -39,9 +40,6 @@ from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import Boundary, DroppedItem, LiveMark, OpEnd, State
 from ctxkit.core.times import written
 from ctxkit.core.transcript import ProgramCut, Transcript
-
-FOREIGN = -1
-"""Sources of a program's own events: FOREIGN - index of the cut in `View.all_cuts`. Ops have sources from 1."""
 
 Event = tuple[When, int, LedgerEntry | ProgramCut]
 """When, source, and what: an op, or a cut that the program made."""
@@ -323,7 +321,8 @@ class Fold:
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
         """Replaces `ids` by a summary at the place of the first one (replay 12, 13)."""
         state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
-        if missing := state.missing(ids):
+        before = _names(op.tells, op.at.messages)
+        if missing := state.missing(ids) | lost(state, before):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
             away = (out.source for out in board.holding(missing) if out.kind not in HIDING)
             state.ended[source] = OpEnd("no effect", max(0, *away, 0))
@@ -336,7 +335,7 @@ class Fold:
         place, sub, index, offset = state.first_key(ids)
         board.take_out(Exclusion(source, "compact", ids))
         if op.text is not None:
-            tells = ids
+            tells = ids | before
             for name in ids.items & board.telling.keys():
                 tells = tells | board.telling[name].tells
             message = {"role": "user", "content": op.text}
@@ -417,8 +416,8 @@ class Fold:
         if source is None or source.number >= before:
             return NOTHING
         match source.op:
-            case Compact(ids=ids, at=at) if name.k == 1:
-                return _names(ids, at.messages)
+            case Compact(ids=ids, tells=more, at=at) if name.k == 1:
+                return _names(ids, at.messages) | _names(more, at.messages)
             case Edit(items=items) | Restore(items=items) if name.k <= len(items):
                 origin = items[name.k - 1].origin
                 return self._told(Names.parse(origin).single, source.number) if isinstance(origin, str) else NOTHING

@@ -15,10 +15,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ctxkit.core.board import Board, ContextItem, Exclusion
+from ctxkit.core.boundaries import FOREIGN
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.ops import Compact, Index, Interrupted, Mark, Op, Rewind, Undo, Window
-from ctxkit.core.replay import FOREIGN, Event, Fold, goes_back_to, represents, undone
+from ctxkit.core.replay import Event, Fold, goes_back_to, represents, undone
 from ctxkit.core.sets.dependencies import OpDependencies, joined
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State

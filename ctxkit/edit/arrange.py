@@ -52,8 +52,9 @@ def _before_item(
     item, key = state.board.items[name], state.key(name)
     if item.origin is not None and item.origin in known:
         return item.origin
-    if item.tells.numbers:
-        return _upto(numbers, item.tells.numbers.first() - 1)
+    told = (item.tells & state.present()).numbers or item.tells.numbers
+    if told:
+        return _upto(numbers, told.first() - 1)
     place = bisect_right(keys, (key, "", name)) - 1
     return keys[place][2] if place >= 0 and keys[place][0][:2] == key[:2] else _upto(numbers, key[0])
 

@@ -413,6 +413,12 @@ class OpenLog:
         """A message in full, whatever ops shortened it to."""
         return self.content(name) if isinstance(name, int) else content_of(self.state().board.items[name].message)
 
+    def is_summary(self, n: int) -> bool:
+        """Whether a message is a summary that the log's own program made."""
+        from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
+
+        return kind(self.content(n)) == SyntheticKind.SUMMARY
+
     def text(self, name: Name) -> str:
         """All text of a message, for --grep."""
         return "\n".join(words(self.full(entry(self.state(), name))))

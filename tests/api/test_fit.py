@@ -26,6 +26,7 @@ from ctxkit import (
     Tokens,
     enforce_context_limit,
     estimate_tokens,
+    shorten_result,
     trim_conversation,
 )
 from ctxkit.errors import BadTools, NoSuchLog, Usage
@@ -84,6 +85,20 @@ def test_a_count_names_its_counter() -> None:
     assert estimate_tokens([], MODEL) == 0
     assert estimate_tokens([{"role": "user", "content": "hello world"}], system="Be brief.") > found
     assert estimate_tokens([{"role": "user", "content": "hi"}], counter="cl100k_base").counter == "cl100k_base"
+
+
+def test_one_result() -> None:
+    """The lines that keep most, failures and what is looked for first; counted for the model."""
+    rows = [f"src/row_{n}.go: handles the row {n}" for n in range(60)]
+    text = "\n".join([*rows[:30], "--- FAIL: TestRow (0.00s)", "    row_test.go:12: got 1, want 2", *rows[30:]])
+    short = shorten_result(text, 80, tool="Bash")
+    assert "--- FAIL: TestRow (0.00s)\n    row_test.go:12: got 1, want 2" in short and "…" in short
+    assert estimate_tokens([{"role": "user", "content": short}]).tokens < 90
+    assert "src/row_7.go" in shorten_result("\n".join(rows), 40, query="row_7")
+    assert len(shorten_result(text, 80, model="claude-sonnet-4-5")) < len(short)
+    assert shorten_result(text, 5000) == text and shorten_result("x" * 9000, 2) == ""
+    with pytest.raises(Usage, match="above 0"):
+        shorten_result(text, 0)
 
 
 def test_the_model_may_be_told_by_the_messages() -> None:

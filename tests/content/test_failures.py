@@ -36,7 +36,8 @@ def test_lines_of_many_runners(line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["ok  \texample.org/pkg\t0.1s", "0 errors, 2 warnings", "12 passed, 0 failed", "rows.go: the rows",
+    ["(pass) rows > keep the error: none is lost", "✓ logs an error: none", "--- PASS: TestError: none",
+     "ok  \texample.org/pkg\t0.1s", "0 errors, 2 warnings", "12 passed, 0 failed", "rows.go: the rows",
      "return rows, err", "no issues found", "src/rows.go:12: func rows()", "12:30 we met", "see https://example.org:80/rows"],
 )  # fmt: skip
 def test_lines_that_say_nothing_failed(line: str) -> None:

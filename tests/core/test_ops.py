@@ -42,7 +42,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "compact": {
         "ids": NAMES, "text": st.none() | TEXT, "stubs": STUBS, "strategy": st.none() | TEXT, "model": st.none() | TEXT,
         "fallback": st.none() | st.booleans() | TEXT, "target": st.none() | TEXT, "budget": TOKENS, "asked": OBJECT,
-        "focus": st.none() | TEXT,
+        "focus": st.none() | TEXT, "tells": NAMES,
     },
     "trim": {
         "ids": NAMES, "stubs": STUBS, "reasons": STUBS, "parts": PARTS, "budget": TOKENS, "counter": st.none() | TEXT,

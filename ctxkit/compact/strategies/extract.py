@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctxkit.compact.extraction import extract
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.content.text_segments import all_pieces
+from ctxkit.core.boundaries import as_told, stale
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content
@@ -16,6 +17,8 @@ from ctxkit.measure.count import Counting
 class Extract(Strategy):
     """A summary of verbatim lines. It can be made again from the messages that are left."""
 
+    tells_before = True
+
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Summarizes all that is older than the tail."""
         return plan.summarized() if plan.has_room() else plan.shortened()
@@ -25,7 +28,9 @@ class Extract(Strategy):
         if op.model is not None or not op.budget:
             return None
         state = log.state()
-        messages: dict[Name, Content] = {name: log.original(name) for name in covered if _exists(log, name)}
+        ids, told = Names.parse(op.ids) & covered, Names.parse(op.tells) & covered
+        unread = stale(state, ids, told, log.is_summary, leave) if op.tells else Names()
+        messages: dict[Name, Content] = {name: log.original(name) for name in covered - unread if _exists(log, name)}
         counter = Counting(log).counter
         whole = sum(counter.counts([piece.text for piece in all_pieces(list(messages.items()))]))
         budget = min(op.budget, whole - 1)
@@ -34,8 +39,10 @@ class Extract(Strategy):
         for name in state.shown() - covered - leave:  # what stays in the context need not be in the summary
             if not (name in state.board.telling and state.board.items[name].summary):
                 messages[name] = log.full(entry(state, name))
-        pieces = all_pieces(sorted(messages.items(), key=lambda one: state.key(one[0])))
-        return extract(pieces, budget, counter.counts, covered=covered, label=state.label, focus=op.focus or "")
+        order = as_told(state, covered if op.tells else Names())
+        pieces = all_pieces(sorted(messages.items(), key=lambda one: order(one[0])))
+        return extract(pieces, budget, counter.counts, covered=covered, label=state.label, focus=op.focus or "",
+            before=Names.parse(op.tells))  # fmt: skip
 
 
 def _exists(log: WritableLog, name: Name) -> bool:

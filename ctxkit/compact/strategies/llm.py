@@ -13,6 +13,7 @@ class AskModel(Strategy):
 
     fallback = RULES
     by_others = True
+    tells_before = True
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Asks the model. Raises ModelFailed if the model fails and the request has no fallback."""
@@ -21,7 +22,12 @@ class AskModel(Strategy):
         asked = plan.asked
         try:
             asking = summarizer(plan.log, asked.model, asked.hooks)
-            plan.by_model = asking.summarize(plan.log, plan.ids, plan.pieces, plan.base_room(), asked.focus)
+            pieces = (
+                [piece for piece in plan.pieces if piece.name not in plan.before.names]
+                if plan.before.names
+                else plan.pieces
+            )
+            plan.by_model = asking.summarize(plan.log, plan.ids, pieces, plan.base_room(), asked.focus)
         except ModelFailed as error:
             if not asked.fallback:
                 error.message += ": nothing was changed"
