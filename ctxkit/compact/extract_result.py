@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import LineScores, SessionCourse
+from ctxkit.compact.scoring import LineScores, SessionCourse, spoken
 from ctxkit.compact.segments import Fragment, fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 GAP = "…"
+FAILING = frozenset({"errors", "failures"})
+"""Classes of facts of lines that say what failed."""
+FIRST = 2.0
+"""How much more these lines count: more than any other line has. Those that a query names count half of it."""
 LINE = 2
 """Tokens of a line's end with the mark of a gap."""
 
@@ -33,9 +37,10 @@ def extract_result(
     found = fragments(pieces)
     sizes = count([one.text for one in found])
     course = SessionCourse(pieces, [], focus=query)
+    asked = spoken(query)
     worth = LineScores(dict(enumerate(pieces)), found, [], course, tokens / max(1, sum(sizes)))
     lines = [
-        Line(one.keeps, worth.words[place], size + LINE, 0)
+        Line(one.keeps, worth.words[place] + _first(one, asked), size + LINE, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
     ]
     taken = cover(lines, worth.of, lambda group: 0, tokens)
@@ -46,6 +51,12 @@ def extract_result(
             return made
         taken = taken[: min(len(taken) - 1, len(taken) * tokens // size)]
     return None
+
+
+def _first(one: Fragment, asked: set[str]) -> float:
+    """What a line counts more that says what failed, or has a word that is looked for."""
+    fails = any(name in FAILING for name, _ in one.facts)
+    return FIRST * fails + FIRST / 2 * (not asked.isdisjoint(spoken(one.text)))
 
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:

@@ -129,7 +129,9 @@ class Extraction:
 
     def _count_all(self, places: Sequence[int]) -> None:
         fresh = [place for place in places if place not in self._sizes]
-        sizes = self.count([self.both[place].text for place in fresh])
+        sizes = self.count(
+            [one.line if isinstance(one, File) else one.text for one in map(self.both.__getitem__, fresh)]
+        )
         self._sizes.update(zip(fresh, sizes, strict=True))
 
 

@@ -34,8 +34,10 @@ QUOTED = frozenset({"code", "failures", "signatures"})
 """Classes of lines that are of little use without the lines around them."""
 EASE = 0.25
 """A summary of less than this share of the summarized tokens favours events over quoted lines."""
-LEAST, ROOM = 0.7, 1.3
-"""The least and the largest factor on words that are written again: a longer summary favours them."""
+BRIEF, LITTLE = 1.3, 0.15
+"""The factor on words that are written again in a summary of at most this share, beside which few messages stay. It
+falls to 1 for longer ones.
+"""
 SAID = {"placed": 2.5, "open": 1.5}
 """Classes of facts that count as "said", and how much more: by their place in a message, or below a heading."""
 SHORTNESS = 0.8
@@ -44,12 +46,16 @@ QUERY = 2.0
 """The factor on items that the newest request, the open tasks or the last announcement name."""
 FOCUS = 4.0
 """The factor on lines with a word that was named by hand."""
+SPEAKING = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.INPUT})
+"""Who names what matters."""
 LONG_WORD = re.compile(r"[^\W\d]{4,}")
 PARTS = re.compile(r"[A-Z]?[a-z]+")
 FEWEST = 4
 """The fewest letters of such a word."""
 ASKED = 20_000
 """The most characters of these texts that are searched for items."""
+NAMED = 2.0
+"""The factor on definitions in output that the user or the model names."""
 OPEN_RUN = 3.0
 """The factor on failures that no later run supersedes."""
 BEFORE = 0.5
@@ -211,7 +217,7 @@ class LineScores:
             for one, more in zip(lines, lively, strict=True)
         ]
         words += [_path_repeat_odds(file) for file in files]
-        self.words = _scaled(words, WORDS * min(max(room, LEAST), ROOM))
+        self.words = _scaled(words, WORDS * min(max(1.0, BRIEF - 2 * (share - LITTLE)), BRIEF))
         """The scores of the words of each line, then of each file."""
         odds = _Odds()
         named = Counter(one.piece for one in lines for _ in one.items)
@@ -237,6 +243,10 @@ class LineScores:
             if one.piece in course.failed:
                 past = course.past(pieces[one.piece].name)
                 facts.update((fact, OPEN_RUN * past) for fact in one.facts if fact[0] == "errors")
+        spoken_of = {item for one in lines if pieces[one.piece].kind in SPEAKING for item in one.items}
+        for one in lines:
+            if not spoken_of.isdisjoint(one.items):
+                facts.update((fact, facts[fact] * NAMED) for fact in one.facts if fact[0] == "signatures")
         for one, is_asked in zip(lines, asked, strict=True):
             for fact in one.facts if is_asked else ():
                 facts[fact] *= FOCUS

@@ -30,6 +30,8 @@ from ctxkit.content.identifiers import Identifier, IdentifierKind, commands, nam
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
+FILED = frozenset({SegmentKind.INPUT, SegmentKind.RESULT})
+"""Kinds of segments that have lines of a file."""
 FRAMED = SHOWN | {SegmentKind.SUMMARY}
 """Kinds of segments in which programs write lines of their own."""
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
@@ -65,16 +67,20 @@ NEW_TEXTS = frozenset({"new_string", "newText", "new_str"})
 """Arguments with the text that an edit puts in."""
 TYPED, ENDING = 2000, 500
 """The first and the last characters of a person's message that count as typed. What is between them is pasted."""
+WRITTEN = frozenset({"content", "file_text", "contents"})
+"""Arguments with the text of a whole file."""
+CHANGED = OLD_TEXTS | NEW_TEXTS | WRITTEN
 OPEN_EDITS = 1000
 """How many edits wait for their results."""
 
 
 class _Edit(NamedTuple):
-    """The lines of a file that an edit takes out and puts in."""
+    """The lines of a file that an edit takes out and puts in. `is_whole`: it writes the whole file anew."""
 
     file: str
     old: set[str]
     new: set[str]
+    is_whole: bool = False
 
 
 class Fragment(msgspec.Struct, gc=False):
@@ -124,6 +130,8 @@ class Fragments:
         self._total = 0
         self._edits: dict[str, dict[str, _Edit]] = {}
         """Call -> its edits that wait for the result."""
+        self._lines_of: dict[str, set[str]] = {}
+        """File -> its lines, as a call or a result has them."""
         tasks = newest_tasks(self._measured(pieces))
         for place, piece in enumerate(pieces):
             self._replace(piece)
@@ -154,9 +162,10 @@ class Fragments:
 
     def _replace(self, piece: TextSegment) -> None:
         """Drops lines of a file that an edit took out of it, once the edit's result says that it did."""
-        if piece.kind == SegmentKind.INPUT and piece.argument in OLD_TEXTS | NEW_TEXTS:
+        if piece.kind == SegmentKind.INPUT and piece.argument in CHANGED and piece.file:
             edits = self._edits.setdefault(piece.call, {})
-            edit = edits.setdefault(piece.key.rpartition(".")[0], _Edit(piece.file, set(), set()))
+            key, is_whole = piece.key.rpartition(".")[0], piece.argument in WRITTEN
+            edit = edits.setdefault(key, _Edit(piece.file, set(), set(), is_whole))
             lines = edit.old if piece.argument in OLD_TEXTS else edit.new
             lines.update(line.strip() for line in piece.text.split("\n"))
             if len(self._edits) > OPEN_EDITS:
@@ -164,7 +173,7 @@ class Fragments:
         elif piece.kind == SegmentKind.RESULT and piece.call in self._edits:
             made = self._edits.pop(piece.call)
             for edit in made.values() if not piece.failed else ():
-                for line in edit.old - edit.new:
+                for line in (self._lines_of.pop(edit.file, set()) if edit.is_whole else edit.old) - edit.new:
                     known = self._found.get(line)
                     if known is not None and self.pieces[known.piece].file == edit.file:
                         del self._found[line]
@@ -172,6 +181,7 @@ class Fragments:
     def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
         """Keeps only these lines, their segments, and the segments at `places`."""
         self._found = {one.text.strip(): one for one in lines}
+        self._lines_of = {file: some & self._found.keys() for file, some in self._lines_of.items()}
         self.pieces = {place: self.pieces[place] for place in (*(one.piece for one in lines), *places)}
 
     def _cut(self, place: int, piece: TextSegment) -> Iterator[tuple[str, Fragment]]:
@@ -206,6 +216,8 @@ class Fragments:
                     )
                 often = known.often + 1 if known is not None else 1
                 at = 1 - begins / (self._total or 1)
+                if piece.file and piece.kind in FILED:
+                    self._lines_of.setdefault(piece.file, set()).add(words)
                 yield words, Fragment(place, number, part, text, at, items, facts, often, whole)
 
 

@@ -95,7 +95,7 @@ class SummaryLayout:
         return "\n".join(text)
 
     def _file(self, file: File) -> str:
-        return " ".join([_flat(file.text), *map(self.tag, file.names)])
+        return " ".join([file.line, *map(self.tag, file.names)])
 
     def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
         """Yields a line for each class: the newest messages with facts of it, each with a fact's first words."""

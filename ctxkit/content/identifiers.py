@@ -58,9 +58,7 @@ SORTS = {
 }
 BARE = frozenset({
     "ls", "cat", "cd", "grep", "pwd", "echo", "true", "rg", "head", "tail", "wc", "sort", "done", "fi", "do", "then",
-    "else", "Set-Location", "Get-Content", "Get-ChildItem", "Get-Item", "Get-Command", "Select-Object", "Select-String",
-    "Where-Object", "ForEach-Object", "Sort-Object", "Measure-Object", "Out-String", "Out-Null", "Out-Host",
-    "Write-Host", "Write-Output", "Test-Path", "Format-Table", "Format-List",
+    "else",
 })  # fmt: skip
 """Programs that only look at files, and words of the shell. Commands that begin with them are not worth keeping."""
 DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(?P<end>\w+)\1")

@@ -93,9 +93,11 @@ def test_one_result() -> None:
     text = "\n".join([*rows[:30], "--- FAIL: TestRow (0.00s)", "    row_test.go:12: got 1, want 2", *rows[30:]])
     short = shorten_result(text, 80, tool="Bash")
     assert "--- FAIL: TestRow (0.00s)\n    row_test.go:12: got 1, want 2" in short and "…" in short
-    assert estimate_tokens([{"role": "user", "content": short}]).tokens < 90
-    assert "src/row_7.go" in shorten_result("\n".join(rows), 40, query="row_7")
-    assert len(shorten_result(text, 80, model="claude-sonnet-4-5")) < len(short)
+    assert estimate_tokens([{"role": "user", "content": short}]) < 90
+    both = "\n".join(f"src/{what}_{n}.go: handles the {what}" for n in range(20) for what in ("ledger", "packet"))
+    assert shorten_result(both, 80, query="ledger").count("ledger") > shorten_result(both, 80).count("ledger")
+    claude = shorten_result(text, 80, model="claude-sonnet-4-5")
+    assert "--- FAIL: TestRow" in claude and estimate_tokens([{"role": "user", "content": claude}], "claude-x") < 95
     assert shorten_result(text, 5000) == text and shorten_result("x" * 9000, 2) == ""
     with pytest.raises(Usage, match="above 0"):
         shorten_result(text, 0)

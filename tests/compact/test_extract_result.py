@@ -47,3 +47,19 @@ def test_never_more_than_asked(text: str, tokens: int) -> None:
     if found is not None:
         assert count([found])[0] <= tokens and found == extract_result(text, tokens, count, tool="Bash")
         assert all(part.strip() in text for row in found.split("\n") for part in row.split("…") if part.strip())
+
+
+def test_failures_come_before_what_is_new() -> None:
+    """In any room that has a line of them."""
+    rows = [f"src/row_{n}.go: handles the row {n}" for n in range(60)]
+    text = "\n".join([*rows[:30], *FAILURE, *rows[30:]])
+    for room in (20, 30, 40, 60, 100):
+        made = extract_result(text, room, count, tool="Bash")
+        assert made is not None and FAILURE[0] in made
+
+
+def test_one_line_that_a_query_names() -> None:
+    """Also an old one among many new ones."""
+    rows = [f"src/row_{n}.go: handles the row {n}" for n in range(60)]
+    made = extract_result("\n".join([*rows, "src/ledger.go: sums", *rows]), 60, count, query="ledger")
+    assert made is not None and "src/ledger.go: sums" in made

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from ctxkit.compact.scoring import CLASSES, EASE, LineScores, SessionCourse, repeat_odds
 from ctxkit.compact.segments import Fragment, fragments
 from ctxkit.content.identifiers import Identifier, IdentifierKind
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.derive.files import FileTouch
+from ctxkit.core.item_names import Names
 
 
 def line(text: str, at: float) -> Fragment:
@@ -119,3 +122,32 @@ def test_a_line_of_what_is_spoken_of_counts_more() -> None:
     ]
     spoken, other, *_ = weighed(said).words
     assert spoken > 1.5 * other
+
+
+def test_a_definition_that_is_named_counts_more() -> None:
+    """By the model or the user, among those that a file shows."""
+    read = (FileTouch("a.py", "read"),)
+    shown = "def merge_rows(rows):\ndef print_rows(rows):"
+    said = [
+        TextSegment(1, SegmentKind.RESULT, shown, "Read", touches=read, call="c", file="a.py"),
+        TextSegment(2, SegmentKind.ASSISTANT, "The fault is in merge_rows."),
+    ]
+    worth = weighed(said)
+    named, other = (("signatures", text) for text in shown.split("\n"))
+    assert worth.of(named) == 2 * worth.of(other) > 0
+
+
+def test_the_shortest_summaries_favour_what_is_written_again() -> None:
+    """A third more below 15 % of what they replace."""
+    said = [TextSegment(1, SegmentKind.INPUT, "rows = merge(rows, others)", "Edit", "new_string")]
+    few, some, many = (sum(weighed(said, share=share).words) for share in (0.1, 0.2, 0.5))
+    assert few == pytest.approx(1.3 * many) and many < some < few
+
+
+def test_what_the_program_took_out_counts_half() -> None:
+    """All of it together, as a share of what came after."""
+    texts = [f"The row {n} is merged into page {n}." for n in range(8)]
+    said = [TextSegment(n, SegmentKind.ASSISTANT, text) for n, text in enumerate(texts, 1)]
+    course = SessionCourse(said, [], before=Names.parse("1-6"))
+    assert course.past(7) == 1.0 and course.past(1) == pytest.approx(0.5 * 2 / 6, rel=0.05)
+    assert SessionCourse(said, []).past(1) == 1.0

@@ -157,3 +157,28 @@ def test_prose_is_cut_by_what_it_says_and_not_by_its_characters() -> None:
     chinese = "模块从现在起把数据存在库里。" * 9
     assert len(chinese) < 300
     assert len({one.text for one in fragments([TextSegment(1, SegmentKind.ASSISTANT, chinese + "还没有测试。")])}) == 2
+
+
+def test_a_file_that_is_written_anew_has_no_older_lines() -> None:
+    """Neither those that were read nor those that an edit put in; a write that failed changes nothing."""
+    read = (FileTouch("a.py", "read"),)
+    wrote = (FileTouch("a.py", "write"),)
+    said = [
+        TextSegment(1, SegmentKind.INPUT, "a.py", "Read", "file_path", touches=read, call="r", file="a.py"),
+        TextSegment(2, SegmentKind.RESULT, "old = 1\nboth = 2", "Read", touches=read, call="r", file="a.py"),
+        TextSegment(3, SegmentKind.INPUT, "both = 2\nnew = 3", "Write", "content", call="w", file="a.py"),
+    ]
+    done = TextSegment(4, SegmentKind.RESULT, "written", "Write", touches=wrote, call="w", file="a.py")
+    assert [one.text for one in fragments([*said, done])] == ["both = 2", "new = 3", "written"]
+    failed = done._replace(failed=True, text="refused by the disk")
+    assert fragments([*said, failed])[0].text == "old = 1"
+
+
+def test_equal_calls_are_one() -> None:
+    """The newest, with its message."""
+    said = [
+        TextSegment(n, SegmentKind.INPUT, text, "Grep", key, call=f"c{n}")
+        for n in (1, 3, 5)
+        for key, text in (("pattern", "def load"), ("path", "src/rows"))
+    ]
+    assert [(one.piece, one.text, one.often) for one in fragments(said)] == [(4, "def load", 3), (5, "src/rows", 3)]

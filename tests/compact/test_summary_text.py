@@ -20,7 +20,7 @@ Files edited:
 /work/app/src/a.py #2
 
 Files read:
-/work/app/src/b.py #3
+/work/app/src/b.py (The tests still need work) #3
 
 Decisions: #2 I decided to use a lock here.
 Pending: #2 The tests still need work.
