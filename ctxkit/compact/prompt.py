@@ -51,6 +51,8 @@ REFUSES = re.compile(
     re.I,
 )
 """Matches the start of a refusal."""
+LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+"""Matches what ends a line, but for a line feed."""
 CONTROLS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.)", re.S)
 """Matches control sequences of terminals."""
 HEAD = re.compile(
@@ -211,7 +213,7 @@ def parts_joined(texts: Sequence[str]) -> str:
 def faulty(answer: str, source: str) -> str | None:
     """Says why an answer cannot be used as a summary of `source`; None if it can."""
     text = clean(answer)
-    if not text:
+    if not any(char.isalnum() for one in sections(story(answer)) for line in one.lines for char in line):
         return "it is empty"
     if len(text) < REFUSAL and REFUSES.match(text):
         return "it refuses"
@@ -224,11 +226,16 @@ def clean(answer: str) -> str:
     """An answer as plain text: without secrets, control sequences, invisible characters, or a code fence around it."""
     text = "".join(
         char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn") else ""
-        for char in CONTROLS.sub("", answer[:READ]).replace("\r\n", "\n").replace("\r", "\n")
+        for char in LINE_ENDS.sub("\n", CONTROLS.sub("", answer[:READ]))
     )
     text = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.M)).strip()
+    return redact(_bare(text))[0]
+
+
+def _bare(text: str) -> str:
+    """A text without a code fence around it."""
     fenced = re.fullmatch(r"```\w*\n(.*)\n```", text, re.S)
-    return redact((fenced[1] if fenced else text).strip())[0]
+    return (fenced[1] if fenced else text).strip()
 
 
 def taken(answer: str) -> str:
@@ -243,7 +250,7 @@ def story(answer: str) -> str:
     text = clean(answer)
     lines = text.split("\n")
     said = lines[-1].strip(" .*_`#") == END
-    text = "\n".join(lines[:-1]).rstrip() if said else text
+    text = _bare("\n".join(lines[:-1]).rstrip()) if said else text
     unknown = getattr(answer, "ended", True) is None and not said
     if getattr(answer, "cut", False) or (unknown and not text.endswith(ENDINGS)):
         return f"{text} {BROKEN_OFF}".strip()

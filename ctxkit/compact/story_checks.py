@@ -57,7 +57,8 @@ LEFT = 0.1
 """The least share of an answer that is left without its repetition, if it is to be used."""
 NOT = re.compile(
     r"\b(?:not|isn|aren|wasn|haven|hasn|doesn|don|didn|cannot|can|won|yet|until|till|before|unless|once|when|if|after|"
-    r"never|without|almost|nearly|partly|said|says|claims?|nicht|noch|bis|pas|encore)\b(?:['’]t\b)?",
+    r"never|without|almost|nearly|partly|said|says|claims?|nicht|noch|bis|pas|encore|aún|todavía)\b(?:['’]t\b)?|"
+    r"未|没有|尚|まだ|ない|ません",
     re.I,
 )
 """Matches words by which a sentence says that something is not done, or not by its writer."""
@@ -69,7 +70,11 @@ ALL_DONE = re.compile(
     r"items?|steps?|problems?|questions?)\b|"
     r"\b(?:the |this )?(?:task|work|job|request|session|project|plan) (?:is|was|has been) (?:now |fully |all )?"
     r"(?:done|completed?|finished)\b|^\W*(?:all )?(?:done|finished|completed?)\W*$|"
-    r"\balles (?:ist )?(?:fertig|erledigt)\b|\btout est (?:fait|fini|terminé)\b|\btodo está (?:hecho|listo)\b",
+    r"\balles (?:ist )?(?:fertig|erledigt)\b|\btout est (?:fait|fini|terminé)\b|\btodo está (?:hecho|listo)\b|"
+    r"\balle\b[^.;:\n]{0,40}\b(?:erledigt|fertig|abgeschlossen)\b|"
+    r"\btou(?:te)?s les\b[^.;:\n]{0,40}\b(?:faite?s|finie?s|terminée?s)\b|"
+    r"\btod[ao]s l[ao]s\b[^.;:\n]{0,40}\b(?:hech[ao]s|list[ao]s|terminad[ao]s|completad[ao]s)\b|"
+    r"(?:所有|全部|都)[^。；\n未没不]{0,20}(?:完成|做完)|(?:すべて|全て|全部)[^。\n]{0,20}(?:完了|終わ)",
     re.I,
 )
 """Matches a sentence that says that all is done."""
@@ -81,7 +86,10 @@ DONE = re.compile(
 GREEN = re.compile(
     r"\b(?:all|every)\b[^.;\n]{0,30}\btests? (?:now )?(?:pass(?:es|ed)?|succeed(?:s|ed)?|(?:is|are|was|were) green)\b|"
     r"(?:^|[.:;,]\s*|\bthe )\W*tests? (?:all |now )?(?:pass|passed|are green)\b|"
-    r"\b(?:suite|ci) (?:is |now )?(?:green|passes|passed|succeeds|succeeded)\b|\bno (?:failing tests?|failures)\b",
+    r"\b(?:suite|ci) (?:is |now )?(?:green|passes|passed|succeeds|succeeded)\b|\bno (?:failing tests?|failures)\b|"
+    r"\balle tests\b[^.;\n]{0,30}\b(?:grün|bestehen|bestanden)\b|\btous les tests (?:passent|sont verts)\b|"
+    r"\btod[ao]s l[ao]s (?:tests|pruebas) pasan\b|"
+    r"测试[^。；\n未没不]{0,8}通过|テスト[^。\n]{0,10}(?:通っ|成功し|パスし)",
     re.I,
 )
 """Matches a sentence that says that tests or a build pass."""

@@ -60,11 +60,19 @@ def main() -> int:
             for budget in BUDGETS:
                 compacted(case, budget, given.answers, given.prompts)
         return 0
-    rows = list(scored(every, cases, questions, given.answers))
+    marked: list[int] = []
+    rows = list(scored(every, cases, questions, given.answers, marked))
+    lines = [*table(rows), checked(given.answers, marked)]
     if given.write:
-        put(ROOT, "stories", list(table(rows)))
-    print("\n".join(table(rows)))
+        put(ROOT, "stories", lines)
+    print("\n".join(lines))
     return 0
+
+
+def checked(answers: Path, marked: Sequence[int]) -> str:
+    """How many words the stories have, and how many names in them are marked. `marked`: in each story."""
+    words = sum(len(path.read_text(encoding="utf-8").split()) for path in answers.glob("*.*"))
+    return f"In these {len(marked)} stories, {words:,} words, {sum(marked):,} names are marked `(not in the log)`."
 
 
 def named(case: Case, budget: int) -> str:
@@ -72,8 +80,9 @@ def named(case: Case, budget: int) -> str:
     return f"{case.name.rpartition('/')[2].replace(':', '.')}.{budget}"
 
 
-def compacted(case: Case, budget: int, answers: Path, prompts: Path | None = None) -> tuple[list[Content], str]:
-    """The context of a case at `budget` percent with the story that is in `answers`, and why it has none, else "".
+def compacted(case: Case, budget: int, answers: Path, prompts: Path | None = None) -> tuple[list[Content], str, int]:
+    """The context of a case at `budget` percent with the story that is in `answers`; why it has none, else ""; and how
+    many names of the story are marked.
 
     The story takes the way of any model's: through a program, its checks, and what is above and below it.
     """
@@ -91,16 +100,18 @@ def compacted(case: Case, budget: int, answers: Path, prompts: Path | None = Non
         try:
             op = log.compact(budget=goal, summary_model=f"cmd:{program}", fallback=False)
         except ModelFailed as error:
-            return [], error.message.replace(program, "...")
+            return [], error.message.replace(program, "..."), 0
     if isinstance(op, Compact):
         log.look_through(op)
-    return [log.full(one) for one in log.entries()], ""
+    marked = int(op.asked.get("marked", 0)) if isinstance(op, Compact) else 0
+    return [log.full(one) for one in log.entries()], "", marked
 
 
 def scored(
-    every: Sequence[Case], cases: Sequence[Case], questions: dict[str, Asked], answers: Path
-) -> Iterator[Scored]:
-    """With a story and without, every case that has one at every budget."""
+    every: Sequence[Case], cases: Sequence[Case], questions: dict[str, Asked], answers: Path,
+    marked: list[int],
+) -> Iterator[Scored]:  # fmt: skip
+    """With a story and without, every case that has one at every budget. `marked`: gets the marked names of each."""
     said = {case.name: honest.said(contents(read(case.prefix))) for case in every if not case.beyond}
     generic = honest.common((case.repository, said[case.name]) for case in every if case.name in said)
     for case in cases:
@@ -109,10 +120,11 @@ def scored(
         later = honest.later(prefix, honest.said(contents(read(case.suffix))))
         own = Honest(one, later, honest.facts(prefix), questions[case.name])
         for budget in BUDGETS:
-            made, why = compacted(case, budget, answers)
+            made, why, names = compacted(case, budget, answers)
             if why:
                 print(f"{named(case, budget)}: {why}", file=sys.stderr)
                 continue
+            marked.append(names)
             used = sum(tokens(made)) / one.total
             yield Scored(case.name, half(case), case.main, STORY, budget, scores_of(own, made, generic), used)
             if (plain := run(own, "ctxkit extract", budget, generic)) is not None:

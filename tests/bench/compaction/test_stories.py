@@ -11,7 +11,7 @@ from ctxkit.compact.prompt import END, HEADINGS, sections
 from ctxkit.core.text.redaction import redact
 from tests.bench.compaction.cases import Case
 from tests.bench.compaction.questions import asked
-from tests.bench.compaction.stories import BUDGETS, STORIES, compacted, named
+from tests.bench.compaction.stories import BUDGETS, STORIES, checked, compacted, named
 
 FILES = sorted(STORIES.glob("*.md"))
 
@@ -45,10 +45,11 @@ def test_prompts_and_answers(tmp_path: Path) -> None:
     prompts.mkdir()
     answers.mkdir()
     assert named(case(), 25) == "one.1.25"
-    made, why = compacted(case(), 25, answers, prompts)
+    made, why, _ = compacted(case(), 25, answers, prompts)
     assert made == [] and why.endswith("exit code 3, no answer for one.1.25: nothing was changed")
     prompt = (prompts / "one.1.25.1.txt").read_text()
     assert prompt.startswith("You write the summary of") and "Step 3: word" in prompt
-    (answers / "one.1.25.1.md").write_text("Goal:\n- the cart\nEND\n")
-    made, why = compacted(case(), 25, answers)
-    assert not why and sum("> - the cart" in json.dumps(str(one)) for one in made) == 1
+    (answers / "one.1.25.1.md").write_text("Goal:\n- the cart\n- `src/cart.py`\nEND\n")
+    made, why, marked = compacted(case(), 25, answers)
+    assert not why and marked == 1 and checked(answers, [marked]).startswith("In these 1 stories, 7 words, 1 names")
+    assert sum("> - the cart" in json.dumps(str(one)) for one in made) == 1
