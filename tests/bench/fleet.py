@@ -1,8 +1,9 @@
 """`just bench-fleet`: datasets of 1 to 10,000 generated sessions, beside DuckDB's own reader over the raw files.
 
 Whole processes; wall clock, processor time and peak memory. The sessions have the shape of Claude Code, and sizes as
-real ones: half are below 90 KB, one in a hundred is above 1.5 MB, the mean is some 200 KB. `--write` puts the table
-into docs/performance.md.
+real ones: half are below 90 KB, one in a hundred is above 1.5 MB, the mean is some 200 KB. agentsview and
+session-recall are installed from PyPI into a temporary folder; where that fails, their cells say so. `--write` puts the
+table into docs/performance.md, with a line about the machine.
 """
 
 from __future__ import annotations
@@ -11,20 +12,19 @@ import argparse
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.__main__ import ROOT
+from tests.bench.pages import machine, put
 from tests.cli.runner import PYTHON
 
-PAGE = ROOT / "docs/performance.md"
-BEGIN, END = "<!-- written by `just bench-fleet --write` -->\n", "<!-- end of fleet -->\n"
-COUNTS = (1, 10, 100, 1_000)
+BEGIN, END = "<!-- written by `just bench-fleet --write` -->", "<!-- end of fleet -->"
+COUNTS = (1, 10, 100, 1_000, 10_000)
+PEERS = ("agentsview", "session-recall")
 MEDIAN, SPREAD, LARGEST = 90_000, 1.25, 8_000_000
 """Bytes of a session: the median and the largest; and the deviation of the logarithm."""
 SHARE = 100
@@ -123,15 +123,15 @@ def generate(folder: Path, first: int, last: int) -> int:
     return size
 
 
-def cost(words: Sequence[str], cache: Path) -> Cost:
-    """What a process takes, with those that it starts."""
+def cost(words: Sequence[str], cache: Path, **more: str) -> Cost:
+    """What a process takes, with those that it starts. `more`: variables of its environment."""
     code = (
         "import resource, subprocess, sys, time; t = time.perf_counter(); "
         "c = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; t = time.perf_counter() - t; "
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(t, u.ru_utime + u.ru_stime, u.ru_maxrss / 1024); "
         "sys.exit(c)"
     )
-    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache), **more}
     ran = subprocess.run([sys.executable, "-c", code, *words], env=env, capture_output=True, text=True, check=True)
     return Cost(*map(float, ran.stdout.split()))
 
@@ -156,8 +156,42 @@ def weight(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def measured(count: int, place: Path) -> list[str]:
-    """The row of the table for so many sessions."""
+def peers(folder: Path) -> dict[str, Path]:
+    """The programs of others, by name: installed below `folder`, each alone; those that cannot be had are told."""
+    found = {}
+    for name in PEERS:
+        subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
+        pip = [str(folder / name / "bin/pip"), "install", "-q", "--disable-pip-version-check", name]
+        ran = subprocess.run(pip, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if ran.returncode:
+            print(f"{name}: not installed: {ran.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        else:
+            found[name] = folder / name / "bin" / name
+    return found
+
+
+def of_peers(others: Mapping[str, Path], source: Path, place: Path) -> list[str]:
+    """What agentsview takes to index the sessions, and what its database weighs; what session-recall takes to search
+    them. Both find them in a home of their own.
+    """
+    home = place / "home"
+    (home / ".claude").mkdir(parents=True)
+    (home / ".claude/projects").symlink_to(source)
+    cells = ["not installed"] * len(PEERS)
+    env = {"HOME": str(home), "AGENTSVIEW_NO_DAEMON": "1", "AGENTSVIEW_TELEMETRY_ENABLED": "0", "DO_NOT_TRACK": "1"}
+    if "agentsview" in others:
+        index = cost([str(others["agentsview"]), "sync"], place / "cache", **env)
+        share = 100 * weight(home / ".agentsview") / weight(source)
+        cells[0] = f"{index.wall:.2f} s ({index.cpu:.2f}), {share:.0f} %"
+    if "session-recall" in others:
+        words = [str(others["session-recall"]), "search-all", "the cache", "--max-sessions", "1000000"]
+        search = cost(words, place / "cache", **env)
+        cells[1] = f"{search.wall:.2f} s ({search.cpu:.2f})"
+    return cells
+
+
+def measured(count: int, place: Path, others: Mapping[str, Path]) -> list[str]:
+    """The row of the table for so many sessions. `others`: programs of others, by name."""
     source, cache = place / "logs", place / "cache"
     size = generate(source, 0, count)
     ingest = [*PYTHON, "fleet", "ingest", str(source), "-q", "-o"]
@@ -167,6 +201,7 @@ def measured(count: int, place: Path) -> list[str]:
     raw = cost([sys.executable, "-c", READ_JSON, str(source)], cache)
     sql = cost([sys.executable, "-c", SQL, str(place / "two")], cache)
     held = weight(place / "two")
+    beside = of_peers(others, source, place)
     more = max(1, count // SHARE)
     added = generate(source, count, count + more)
     grown = cost([*ingest, str(place / "two"), "--jobs", "2"], cache)
@@ -176,12 +211,13 @@ def measured(count: int, place: Path) -> list[str]:
         f"{mb / two.wall:.1f} MB/s ({mb / two.cpu:.1f})", f"{two.peak:,.0f} MB", f"{100 * held / size:.0f} %",
         f"{again.wall:.1f} s ({again.cpu:.1f})", f"{grown.wall:.1f} s ({grown.cpu:.1f}), {added / 1e6:.1f} MB",
         f"{raw.wall:.2f} s ({raw.cpu:.2f})", f"{sql.wall:.2f} s ({sql.cpu:.2f})",
+        *beside,
     ]  # fmt: skip
 
 
 HEAD = (
     "sessions", "source", "ingest, 1 process", "ingest, 2", "peak, a process", "dataset", "nothing changed", "1 % more",
-    "`read_json`", "the same in SQL",
+    "`read_json`", "the same in SQL", "agentsview: index, its size", "session-recall: a search",
 )  # fmt: skip
 
 
@@ -194,16 +230,16 @@ def main() -> None:
     asked = parser.parse_args()
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---:|' * len(HEAD)}"]
     print("\n".join(lines), flush=True)
-    for count in map(int, asked.counts.split(",")):
-        with tempfile.TemporaryDirectory(dir=asked.folder) as place:
-            lines.append(f"| {' | '.join(measured(count, Path(place)))} |")
-            print(lines[-1], flush=True)
-            shutil.rmtree(place, ignore_errors=True)
-            os.makedirs(place, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=asked.folder) as installed:
+        others = peers(Path(installed))
+        for count in map(int, asked.counts.split(",")):
+            with tempfile.TemporaryDirectory(dir=asked.folder) as place:
+                lines.append(f"| {' | '.join(measured(count, Path(place), others))} |")
+                print(lines[-1], flush=True)
+    lines += ["", machine()]
+    print(lines[-1])
     if asked.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, _, rest = text.partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+        put("\n".join(lines) + "\n", BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -53,13 +53,18 @@ def ctxkit(*words: str) -> str:
 def drawn(rows: Sequence[dict[str, Any]]) -> str:
     """Bars of the tokens of each format, in the context and out of it, as SVG."""
     most = max((row["inside"] or 0) + (row["out"] or 0) for row in rows) or 1
+    rows = sorted(rows, key=lambda row: (-(row["inside"] or 0) - (row["out"] or 0), row["name"]))
     height = 60 + ROW * len(rows)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
         "<style>text{font:13px system-ui,sans-serif;fill:#1f2328}.back{fill:#fff}.in{fill:#0969da}.out{fill:#d1d9e0}"
         "@media (prefers-color-scheme:dark){text{fill:#f0f6fc}.back{fill:#0d1117}.out{fill:#3d444d}}</style>",
         f'<rect class="back" width="{WIDTH}" height="{height}"/>',
-        '<text x="16" y="28" style="font-weight:600">Tokens by format: in the context, and out of it</text>',
+        '<text x="16" y="28" style="font-weight:600">Tokens by format</text>',
+        f'<rect class="in" x="{LEFT + 60}" y="18" width="12" height="12"/>',
+        f'<text x="{LEFT + 78}" y="28">in the context</text>',
+        f'<rect class="out" x="{LEFT + 190}" y="18" width="12" height="12"/>',
+        f'<text x="{LEFT + 208}" y="28">out of it</text>',
     ]
     for i, row in enumerate(rows):
         y, inside, out = 48 + i * ROW, row["inside"] or 0, row["out"] or 0

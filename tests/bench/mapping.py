@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -20,10 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.bench.__main__ import ROOT
+from tests.bench.pages import machine, put
 from tests.bench.transcripts import fill
 
 PAGE = ROOT / "docs/fleet.md"
-BEGIN, END = "<!-- written by `just bench-map --write` -->\n", "<!-- end of map -->\n"
+BEGIN, END = "<!-- written by `just bench-map --write` -->", "<!-- end of map -->"
 COUNTS = (1, 10, 100, 1_000)
 MEAN = 80_000
 HEAD = "| | files | MB | s | of the processor | MB/s | rows |\n|---|---|---|---|---|---|---|\n"
@@ -97,10 +97,20 @@ def main() -> None:
     for line in table(tuple(asked.counts), asked.mean, asked.ray):
         made += line
         print(line, end="", flush=True)
+    told = f"{machine()} {_ray(asked.ray)}"
+    print(f"\n{told}")
     if asked.write:
-        text = PAGE.read_text(encoding="utf-8")
-        part = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.S)
-        PAGE.write_text(part.sub(lambda _: f"{BEGIN}\n{made}\n{END}", text), encoding="utf-8")
+        put(f"\n{made}\n{told}\n", BEGIN, END, PAGE)
+
+
+def _ray(python: str) -> str:
+    """Which Ray there was."""
+    if not python:
+        return "Ray was not measured: `--ray PYTHON` names one that has it."
+    made = subprocess.run(
+        [python, "-c", "import ray; print(ray.__version__)"], capture_output=True, text=True, check=True
+    )
+    return f"Ray {made.stdout.strip()}, started anew each time."
 
 
 if __name__ == "__main__":

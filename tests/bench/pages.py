@@ -1,18 +1,27 @@
-"""Tables in docs/performance.md: each stands between two comments, and its bench writes it there."""
+"""Tables in docs/performance.md and other pages: each stands between two comments, and its bench writes it there."""
 
 from __future__ import annotations
 
+import os
+import platform
 import re
+import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/performance.md"
 
 
-def put(text: str, begin: str, end: str) -> None:
-    """`text` in place of what stands between these lines."""
-    page = PAGE.read_text(encoding="utf-8")
+def put(text: str, begin: str, end: str, path: Path = PAGE) -> None:
+    """`text` in place of what stands between these lines of the page at `path`."""
+    page = path.read_text(encoding="utf-8")
     page = re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.S)
-    PAGE.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8")
+
+
+def machine() -> str:
+    """A line about the machine, for below a table: its processors, and how busy they were."""
+    kind = f"{platform.system()}, {platform.machine()}, {os.cpu_count()} processors"
+    return f"{kind}; Python {sys.version.split()[0]}; load average at the end {os.getloadavg()[0]:.1f}."
 
 
 def rows_there(begin: str, end: str, keys: int) -> dict[tuple[str, ...], str]:
