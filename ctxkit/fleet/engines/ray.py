@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import re
+import socket
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,7 +20,7 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
-from ctxkit.errors import ClusterFailed, Usage
+from ctxkit.errors import ClusterFailed, Usage, reason_of
 from ctxkit.fleet.engines.local import died
 from ctxkit.fleet.functions import FileRows, MapCall, answer
 from ctxkit.fleet.pool import ALONE
@@ -28,6 +30,8 @@ ADDRESS = "RAY_ADDRESS"
 """The variable with a cluster's address, as Ray itself reads it."""
 TOGETHER = 64
 """The most files of one task."""
+PATIENCE = 10.0
+"""Seconds that a cluster has to answer at all."""
 RETRIES = 2
 """How often a task is started again, unless `--retries` says otherwise."""
 SHARE = 4
@@ -107,6 +111,7 @@ def _started(jobs: int) -> tuple[Any, bool]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if ray.is_initialized():
         return ray, True
+    _must_answer(os.environ.get(ADDRESS, ""))
     here = {} if os.environ.get(ADDRESS) else {"num_cpus": jobs, "include_dashboard": False}
     try:
         ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **here)
@@ -114,6 +119,18 @@ def _started(jobs: int) -> tuple[Any, bool]:
         where = os.environ.get(ADDRESS, "this machine")
         raise ClusterFailed(f"{where}: no Ray: {str(error).splitlines()[0][:200]}", f"is {ADDRESS} right?") from error
     return ray, False
+
+
+def _must_answer(address: str) -> None:
+    """Raises ClusterFailed if nothing answers at `host:port` or `ray://host:port`: Ray itself would try for minutes."""
+    found = re.fullmatch(r"(?:ray://)?\[?([^/\[\]]+?)\]?:(\d{1,5})", address)
+    if found is None:
+        return
+    try:
+        socket.create_connection((found[1], int(found[2])), PATIENCE).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = reason_of(error) if isinstance(error, OSError) else "no such address"
+        raise ClusterFailed(f"{address}: no Ray: {why}", f"is {ADDRESS} right?") from error
 
 
 def _rows(

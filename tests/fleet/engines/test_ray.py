@@ -125,7 +125,8 @@ for _, answer in ray.run(call, list(listed([{str(tmp_path)!r}])), 1):
     assert b"worker-killed" in lines[0] and lines[1].endswith(b'"bytes":3}')
 
 
-def test_no_cluster(tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["nowhere:port", "127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_no_cluster(tmp_path: Path, address: str) -> None:
     """An address without a cluster is an error that names it."""
     (tmp_path / "a.jsonl").write_text("{}\n")
     text = f"""
@@ -134,6 +135,6 @@ from ctxkit.fleet.functions import call_of
 from ctxkit.fleet.sources import listed
 list(ray.run(call_of("status", {{}}), list(listed([{str(tmp_path)!r}])), 1))
 """
-    env = {**os.environ, "RAY_ADDRESS": "nowhere:port"}
+    env = {**os.environ, "RAY_ADDRESS": address}
     made = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, env=env, check=False)
-    assert b"ctxkit.errors.ClusterFailed: nowhere:port: no Ray" in made.stderr
+    assert f"ctxkit.errors.ClusterFailed: {address}: no Ray".encode() in made.stderr
