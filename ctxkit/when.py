@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from ctxkit.core.times import day as utc_day
 from ctxkit.core.times import iso, spoken
@@ -98,6 +98,11 @@ def instant(text: str, zone: tzinfo | None = None) -> float | None:
     except (ValueError, OverflowError, OSError):
         return None
     return epoch if math.isfinite(epoch) else None
+
+
+def standard(value: object) -> str:
+    """The text of a value of SQL: a date, a time of day or both in ISO 8601, anything else as it writes itself."""
+    return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
 def with_zone(text: str, zone: tzinfo | None = None) -> str:

@@ -166,7 +166,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--invert", "All messages except the chosen ones."),
         Flag(
             "--jobs",
-            "Work in N processes (default: as many as there are processors).",
+            "Work in N processes (default: as many as the work is worth).",
             "N",
             least=1,
             on={

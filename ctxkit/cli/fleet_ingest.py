@@ -8,7 +8,6 @@ from ctxkit.cli.options import ForIngest, session_path
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.fleet.ingest import Ingested, ingest
-from ctxkit.fleet.pool import cores
 
 NAMED = 20
 """Sources of a kind that are named; all are rows of the dataset."""
@@ -25,7 +24,7 @@ def run(
     where = [session_path(place) for place in places]
     with streams.progress("reading logs", "shards") as step:
         found = ingest(
-            where, output, redact=asked.redact, shards=shards, jobs=jobs or cores(), keep_missing=asked.keep_missing,
+            where, output, redact=asked.redact, shards=shards, jobs=jobs, keep_missing=asked.keep_missing,
             dry_run=asked.dry_run, progress=step,
         )  # fmt: skip
     _name(found.refused, "is a row with an error")

@@ -41,15 +41,13 @@ from ctxkit.errors import (
     Usage,
     reason_of,
 )
-from ctxkit.fleet.pool import Failure, cores, results
+from ctxkit.fleet.pool import Failure, processes, results
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.log_files import LogFile, log_files
 from ctxkit.store.folder import START, file_name, may_be_log
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.source import open_log
 
-EACH_PROCESS = 100, 8 << 20
-"""Logs, and bytes of logs, for which another process is worth its start, unless --jobs says how many."""
 HINTS = 3
 """Hints that are printed; one for many logs is printed once."""
 COLLECT = 32
@@ -352,12 +350,6 @@ def _words_without(logs: Sequence[str]) -> list[str]:
 def _takes_value(before: Sequence[str]) -> bool:
     """Whether the word before is an option that waits for its value."""
     return any(flag.metavar and before[0] in flag.names.split() for flag in FLAGS.values()) if before else False
-
-
-def processes(jobs: int | None, logs: int, size: int) -> int:
-    """How many processes work: as many as --jobs says, else as many as so many logs of so many bytes are worth."""
-    each, much = EACH_PROCESS
-    return max(1, min(jobs or min(cores(), logs // each + size // much), logs))
 
 
 def _calls(

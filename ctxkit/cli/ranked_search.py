@@ -17,7 +17,7 @@ from ctxkit.cli.log_search import LogSearch, Searching, exchange_of, set_view
 from ctxkit.cli.options import Selecting
 from ctxkit.cli.terminal import layout, search_view, streams
 from ctxkit.core.visibility import Visibilities
-from ctxkit.errors import ExitCode, NothingMatched
+from ctxkit.errors import NothingMatched
 from ctxkit.search.full_search import Search, SearchHit
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ class RankedSearch(LogSearch):
                 self.search_all(step)
             best = self.across.best(self.selecting.about or "", self.selecting.top)[: self.searching.limit]
         if not best:
-            if self.failed is not ExitCode.NO:
+            if self.failed:
                 return self.failed
             where = "this project's sessions" if not self.typed or (self.typed == self.places and self.names) else ""
             where = where or ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
             logs = layout.count(len(self.opened), "log")
             raise NothingMatched(f"nothing found: no message of {where} ({logs}) is about {self.selecting.about!r}")
         self._print(best, layout.count(len(self.opened), "log"))
-        return ExitCode.DONE
+        return self.failed
 
     def search_log(self, place: str) -> None:
         """Add the messages of one log to the ranking."""

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.cli.log_search import LogSearch, Searching
-from ctxkit.cli.many_logs import processes
 from ctxkit.cli.options import Looking, Reading, Selecting
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.capture import Manner, captured
 from ctxkit.errors import BadPattern, CtxkitError, ExitCode, short_name
-from ctxkit.fleet.pool import Failure, results
+from ctxkit.fleet.pool import Failure, processes, results
 from ctxkit.store.folder import file_name
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from ctxkit.errors import BadDataset, Usage
 from ctxkit.fleet.dataset import FRESH, SHARDS, Dataset, DatasetHead, shard_name, shard_of
-from ctxkit.fleet.pool import Failure, results
+from ctxkit.fleet.pool import Failure, processes, results
 from ctxkit.fleet.shards import ShardReport, ShardTask, write_shard
 from ctxkit.fleet.sources import SourceFile, is_url, listed, local
 from ctxkit.fleet.tables import arrow
@@ -43,13 +43,14 @@ class Ingested(msgspec.Struct):
 
 
 def ingest(
-    places: Iterable[str], dataset: str, *, redact: bool = False, shards: int | None = None, jobs: int = 1,
+    places: Iterable[str], dataset: str, *, redact: bool = False, shards: int | None = None, jobs: int | None = 1,
     keep_missing: bool = False, dry_run: bool = False, progress: Step | None = None,
 ) -> Ingested:  # fmt: skip
     """Put the logs below `places` (paths and URLs) into the dataset at the path or URL `dataset`.
 
     A new dataset is made with so many `shards` (default 64) and with `redact`, which stay as they are. `jobs`:
-    processes. Sources that are gone from `places` are removed, unless `keep_missing`; those of other places stay.
+    processes; None: as many as the sources are worth. Sources that are gone from `places` are removed, unless
+    `keep_missing`; those of other places stay.
     `dry_run`: only says what would be done. `progress`: called with the shards done and the shards of all.
 
     Raises Usage without the extra `fleet`, and for options that the dataset was not made with; BadDataset; Locked;
@@ -65,6 +66,7 @@ def ingest(
         target.begin(head)
     if dry_run:
         return _run(target, head, where, sources, 1, keep_missing=keep_missing, dry_run=True, progress=progress)
+    jobs = processes(jobs, len(sources), sum(one.size for one in sources))
     with target.alone():
         target.make_folders()  # of a dataset whose first run was killed
         return _run(target, head, where, sources, jobs, keep_missing=keep_missing, dry_run=False, progress=progress)

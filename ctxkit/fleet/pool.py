@@ -80,6 +80,16 @@ def cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
+EACH_PROCESS = 100, 8 << 20
+"""Logs, and bytes of logs, for which another process is worth its start, unless --jobs says how many."""
+
+
+def processes(jobs: int | None, logs: int, size: int) -> int:
+    """How many processes work: as many as `jobs` says, else as many as so many logs of so many bytes are worth."""
+    each, much = EACH_PROCESS
+    return max(1, min(jobs or min(cores(), logs // each + size // much), logs))
+
+
 def results(
     function: Callable[[I], O], items: Iterable[I], jobs: int = 1, *, apart: bool = False
 ) -> Generator[ItemResult[I, O]]:

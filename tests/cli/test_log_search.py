@@ -64,7 +64,9 @@ def test_what_is_wrong_with_which_log(tmp_path: Path) -> None:
     newer = lines(message("user", "x"), {"ctxkit": "frobnicate", "v": 1, "id": "m2", "at": at})
     for name, held in (("a.jsonl", broken), ("b.jsonl", newer), ("c.jsonl", SMALL)):
         (tmp_path / name).write_bytes(held)
-    err = good("recall", tmp_path, "e", "-c").err
+    ran = ctxkit("recall", tmp_path, "e", "-c")
+    assert ran.code == 65
+    err = ran.err
     assert f"ctxkit: {tmp_path / 'a.jsonl'}: op 1 (mark, line 2) does not fit" in err
     assert f"ctxkit: {tmp_path / 'b.jsonl'}: op 1 is a 'frobnicate', which" in err
     err = ctxkit("recall", tmp_path, "e", "--at", "1").err

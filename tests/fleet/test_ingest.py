@@ -181,7 +181,7 @@ def test_bad_files(tmp_path: Path) -> None:
     (folder / "note.md").write_bytes(b"# A page\n{not a log}\n")
     (folder / "torn.jsonl").write_bytes(SESSION[:-300])
     found = run(folder, dataset)
-    assert (found.new, found.skipped, list(found.refused)) == (
+    assert (found.new, found.skipped, sorted(found.refused)) == (
         6,
         1,
         [str(folder / "bad.json"), str(folder / "cut.jsonl")],

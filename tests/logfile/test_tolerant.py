@@ -171,7 +171,7 @@ def test_a_message_that_cannot_be_read_stands(monkeypatch: pytest.MonkeyPatch) -
     "command", [("sessions", "."), ("recall", ".", "question"), ("sessions", ".", "--grep", "que")]
 )
 def test_a_bug_takes_one_file(command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a folder all others are listed and searched; the file is named, and the bug is said to be one."""
+    """Of a folder all others are listed and searched; the file is named, and the bug is said to be one: exit 65."""
     for name, session in ALL.items():
         (tmp_path / f"{name.partition('.')[0]}-{session.name}").write_bytes(session.clean)
     monkeypatch.chdir(tmp_path)
@@ -185,7 +185,7 @@ def test_a_bug_takes_one_file(command: tuple[str, ...], tmp_path: Path, monkeypa
     monkeypatch.setattr(CodexReader, "finish", finish)
     ran = ctxkit(*command, "--json")
     monkeypatch.setattr(CodexReader, "finish", real)
-    assert (before.code, ran.code) == (0, 0)
+    assert (before.code, ran.code) == (0, 65)
     assert {str(one) for one in ran.values} == {str(one) for one in before.values if "rollout" not in str(one)}
     assert ran.err.count("skipped: a bug: ZeroDivisionError") == 1
     assert "rollout" in ran.err

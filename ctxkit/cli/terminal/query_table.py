@@ -17,6 +17,7 @@ from typing import Any
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.core.text.json_text import dumps
+from ctxkit.when import standard
 
 SAMPLE = 500
 """Rows that decide how wide the columns are."""
@@ -44,7 +45,7 @@ def plain(value: Any) -> Any:
         return interval(value.months, value.days, value.nanoseconds)
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return standard(value)
 
 
 def interval(months: int, days: int, nanoseconds: int) -> str:
