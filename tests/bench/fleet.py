@@ -236,10 +236,9 @@ def main() -> None:
             with tempfile.TemporaryDirectory(dir=asked.folder) as place:
                 lines.append(f"| {' | '.join(measured(count, Path(place), others))} |")
                 print(lines[-1], flush=True)
-    lines += ["", machine()]
-    print(lines[-1])
-    if asked.write:
-        put("\n".join(lines) + "\n", BEGIN, END)
+            if asked.write:  # after each, since the last takes longer than all others
+                put("\n".join([*lines, "", machine()]) + "\n", BEGIN, END)
+    print(machine())
 
 
 if __name__ == "__main__":
