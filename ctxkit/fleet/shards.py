@@ -72,7 +72,7 @@ class ShardReport(msgspec.Struct):
 def write_shard(task: ShardTask) -> ShardReport:
     """Bring one shard up to date. Raises BadDataset, CannotCreate, NoPermission, ReadFailed."""
     collects = gc.isenabled()
-    gc.disable()  # a search for cycles among the rows of a source is slow: one for each group of rows is enough
+    gc.disable()  # a search for cycles among the rows of a source is slow: one for each GROUP bytes is enough
     try:
         return _Shard(task).run()
     finally:
@@ -226,6 +226,9 @@ def _digest(found: SourceBytes) -> str:
 class _RowGroup:
     """Collects the rows of sources, and writes a group of rows when they are enough."""
 
+    uncollected = 0
+    """Bytes of sources since the last search for cycles, which looks at all objects of the process."""
+
     def __init__(self, writers: dict[str, Any]) -> None:
         self.writers = writers
         self.held: dict[str, list[pa.Table]] = {name: [] for name in writers}
@@ -248,8 +251,11 @@ class _RowGroup:
                 whole = pa.concat_tables(some).combine_chunks()  # pages follow from the rows, not from how they came
                 self.writers[name].write_table(whole, row_group_size=whole.num_rows)
             some.clear()
+        _RowGroup.uncollected += self.size
         self.size = 0
-        gc.collect()
+        if _RowGroup.uncollected >= GROUP:
+            _RowGroup.uncollected = 0
+            gc.collect()
 
 
 class _OldRows:
