@@ -38,7 +38,7 @@ EXTENSIONS = (
     "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|zsh|fish|ps1|sql|md|mdx|rst|txt|"
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|html|css|scss|svg|png|xml|csv|log|env|vue|svelte|proto|tf|ipynb|bak|diff|patch"
 )
-PATTERN = re.compile(
+KINDS = (
     rf"""(?P<url>https?://[^\s"'`<>()\[\]{{}}\\|^]+)"""
     rf"""|(?P<path>(?<![A-Za-z0-9_])(?:~|\.{{1,2}}|{NAME}+)?(?:/{NAME}+)+(?<![.-])|(?<![\w/.])[\w.+-]*\w\.(?:{EXTENSIONS})(?![\w/]))"""
     r"""|(?P<uuid>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"""
@@ -47,6 +47,15 @@ PATTERN = re.compile(
     r"""|(?P<number>\bv?\d+\.\d+(?:\.\d+)+(?:-[a-z]+[\w.]*)?\b|\bv\d+\.\d+\b|(?<![\w&/])\#\d+\b|\b[A-Z]{2,10}-\d{1,6}\b|(?<=localhost:)\d{4,5}\b|(?<=\d:)\d{4,5}\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b)"""
     r"""|(?P<identifier>\b_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b|\b[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}[A-Z]?\b)"""
 )  # fmt: skip
+"""The pattern of each kind. The first that matches at a place counts."""
+PLAIN = (
+    r"""(?P<plain>(?:[\s,;()\[\]{}<>"'`=*!?|\\$%^&]++|[.:](?=\s|$)"""
+    r"""|(?:[A-Za-z][a-z]*+|(?<![:\w])\d++)(?![\w/@~+\#-]|[.:](?!\s|$)))++)"""
+)
+"""Matches plain words, numbers, and what stands between them: no item begins there. Skipped at once, they take a third
+of the time of a search at each letter.
+"""
+PATTERN = re.compile(f"{PLAIN}|{KINDS}")
 SORTS = {
     "url": IdentifierKind.URL,
     "path": IdentifierKind.PATH,
@@ -90,6 +99,8 @@ def placed(text: str) -> Iterator[tuple[Identifier, int]]:
     """Yields the items of a text as they are written, of any length, each with the place where it begins."""
     for match in PATTERN.finditer(text):
         group = match.lastgroup or ""
+        if group == "plain":
+            continue
         held = match[0].rstrip(".,;:!?*") if group == "url" else match[0]
         if group != "path" or _is_path(held):
             yield Identifier(SORTS[group], held), match.start()

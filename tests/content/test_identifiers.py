@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ctxkit.content.identifiers import Identifier, IdentifierKind, commands, items, named
+from ctxkit.content.identifiers import KINDS, PATTERN, Identifier, IdentifierKind, commands, items, named
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 
@@ -47,6 +50,22 @@ from ctxkit.content.text_segments import SegmentKind, TextSegment
 )
 def test_items_of_a_text(text: str, found: set[Identifier]) -> None:
     assert set(named(text)) == found
+
+
+_TRICKY = [
+    "http://a.b", "https://x", "localhost:8080", "5:8080", "8080", "deadbee1", "deadbeef", "v1.2", "1.2.3", "#12", "AB-12",
+    "TS2345", "ENOENT", "E", "KeyError", "Error", "--flag", "a.py", "src/a", "~/b", "../c", "snake_case", "camelCase",
+    "TwoWords", "word", "Word", "CAPS", "é", "café", "_", "__x__", ".", ":", "/", "-", "@", "+", "&", "#", "~", "\\", "'",
+    " ", "\n", "\t", "(", ")", "[", "]", "{", "}", ",", ";", "=", "<", ">", "|", "`", "*", "%", "^", "$", "!", "?", "0", "1", "a",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_TRICKY) | st.characters(), max_size=14).map("".join))
+def test_plain_words_that_are_skipped_have_no_item(text: str) -> None:
+    """The search that looks at each letter finds the same."""
+    each = [(found[0], found.lastgroup, found.start()) for found in re.finditer(KINDS, text)]
+    quick = [(found[0], found.lastgroup, found.start()) for found in PATTERN.finditer(text)]
+    assert [found for found in quick if found[1] != "plain"] == each
 
 
 def test_commands_are_pieces_of_a_script_without_bare_looks_and_documents() -> None:
