@@ -7,8 +7,10 @@ Segments are cut into fragments (`segments.py`), and files are listed (`content/
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 from ctxkit.compact.coverage import Line, cover
 from ctxkit.compact.scoring import LineScores, SessionCourse
@@ -27,6 +29,8 @@ LISTED = -1
 """The group of files, which are in a list and need no heading."""
 LETTERS = 4
 """About how many characters a token has."""
+FULL, AIM = 0.995, 0.998
+"""The share of the budget from which on it is used, and the one that is aimed at."""
 GUESSES = 6
 """How many tries guess the number of lines that fit, before it is halved."""
 MORE = 1.2
@@ -80,12 +84,12 @@ class Extraction:
         ours = [covered is None or self.heads[one.piece].name in covered for one in self.lines]
         ours = [is_ours and not _is_quoted(one, quoted) for one, is_ours in zip(self.lines, ours, strict=True)]
         ours += [covered is None or file.is_last_in(covered) for file in self.files]
-        return _fitting(words, self.both, self._best(words, ours, budget), budget, self.count)
+        return _fitting(words, self.both, *self._best(words, ours, budget), budget, self.count)
 
     def best(self, budget: int) -> list[Fragment | File]:
         """The lines and files that a summary of about `budget` tokens would have, the best first."""
         words = SummaryLayout(self.pieces, self.label, Names.of({piece.name for piece in self.pieces}), self.heads)
-        return [self.both[place] for place in self._best(words, [True] * len(self.both), budget)]
+        return [self.both[place] for place in self._best(words, [True] * len(self.both), budget)[0]]
 
     @cached_property
     def full(self) -> dict[Name, int]:
@@ -100,8 +104,10 @@ class Extraction:
             found[self.heads[group].name] += self._headings[group] + 1
         return found
 
-    def _best(self, words: SummaryLayout, ours: Sequence[bool], budget: int) -> list[int]:
-        """Places among the lines, then the files, the best first. `ours`: which of them may be selected."""
+    def _best(self, words: SummaryLayout, ours: Sequence[bool], budget: int) -> tuple[list[int], list[int]]:
+        """Places among the lines, then the files, the best first; and about how many tokens they have with their
+        headings, up to each. `ours`: which of them may be selected.
+        """
         places = [place for place, is_ours in enumerate(ours) if is_ours]
         self._count_all(places)
         whole = sum(self._sizes[place] for place in places)
@@ -109,7 +115,12 @@ class Extraction:
         found = self._weighed(words, places, worth.words)
         there = [kept for one, is_ours in zip(self.both, ours, strict=True) if not is_ours for kept in one.keeps]
         taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)
-        return [places[place] for place in taken]
+        opened: set[int] = set()
+        sizes = []
+        for line in map(found.__getitem__, taken):
+            sizes.append(line.tokens + (0 if line.group in opened else self._headings[line.group] + 1))
+            opened.add(line.group)
+        return [places[place] for place in taken], list(accumulate(sizes))
 
     def _weighed(self, words: SummaryLayout, places: Sequence[int], own: Sequence[float]) -> list[Line]:
         """The lines and files at these places, for `cover`. `own`: the score of the words of each."""
@@ -153,23 +164,30 @@ def extract(
 
 
 def _fitting(
-    words: SummaryLayout, found: Sequence[Fragment | File], taken: Sequence[int], budget: int, count: Count
-) -> str | None:
-    """The text of as many of the best lines as fit. Their number is guessed by size in a few tries, then by halving."""
+    words: SummaryLayout, found: Sequence[Fragment | File], taken: Sequence[int], sizes: Sequence[int], budget: int,
+    count: Count,
+) -> str | None:  # fmt: skip
+    """The text of as many of the best lines as fit: nearly all of the budget, or all lines. `sizes`: about how many
+    tokens the first lines have, after each.
+
+    Their number is guessed in a few tries, from how large the text before was beside its size in `sizes`; then by
+    halving.
+    """
     low, high = 0, len(taken)  # `low` lines fit, more than `high` do not
-    best, many, tries = None, high, 0
+    best, tries, many = None, 0, bisect_right(sizes, budget)
     while low < high or best is None:
         tries += 1
         text = words.of([found[place] for place in taken[:many]])
         [size] = count([text])
+        about = sizes[many - 1] if many else 0
         if size <= budget:
             low, best = many, text
-            if size >= 0.995 * budget or low == high:
+            if size >= FULL * budget or low == high:
                 break
         elif many == 0:
             return None
         else:
             high = many - 1
-        guess = int(many * budget / size) if tries < GUESSES else (low + high + 1) // 2
+        guess = bisect_right(sizes, AIM * budget * about / size) if tries < GUESSES else (low + high + 1) // 2
         many = min(max(guess, low + 1 if best is not None else 0), high)
     return best if low or not taken else None  # with nothing to add, the summary still names its messages
