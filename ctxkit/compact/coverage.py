@@ -32,7 +32,20 @@ def cover(
     `worth`: the score of what a line keeps; `heading`: the tokens of a group's heading; `there`: what is kept without
     any line.
     """
-    seen: set[Hashable] = set(there)
+    places = dict.fromkeys(there, 0)
+    worths = [0.0]
+    """Place of what a line keeps -> its score; 0 once it is kept."""
+    keeps: list[list[int]] = []
+    for line in lines:
+        own = []
+        for one in line.keeps:
+            at = places.get(one)
+            if at is None:
+                at = places[one] = len(worths)
+                worths.append(worth(one))
+            own.append(at)
+        keeps.append(own)
+    score = worths.__getitem__
     opened: set[int] = set()
     members: dict[int, list[int]] = {}
     for place, line in enumerate(lines):
@@ -40,7 +53,7 @@ def cover(
 
     def weighed(place: int) -> tuple[float, int, int]:
         line = lines[place]
-        gain = line.own + sum([worth(one) for one in line.keeps if one not in seen])
+        gain = line.own + sum(map(score, keeps[place]))
         tokens = line.tokens + (0 if line.group in opened else heading(line.group))
         return -gain / max(1, tokens), place, tokens
 
@@ -63,7 +76,8 @@ def cover(
         budget -= best[2]
         taken.append(place)
         group = lines[place].group
-        seen.update(lines[place].keeps)
+        for at in keeps[place]:
+            worths[at] = 0.0
         if group not in opened:
             opened.add(group)
             for other in members[group]:

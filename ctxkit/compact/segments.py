@@ -7,7 +7,7 @@ A repeated line is one fragment, at its last place. A fragment lists what it kee
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -21,12 +21,13 @@ from ctxkit.content.facts import (
     Fact,
     defines,
     has_passed,
+    line_facts,
+    may_fail,
     newest_tasks,
-    of_line,
     sentences,
 )
 from ctxkit.content.failures import SHORTEST, is_failing
-from ctxkit.content.identifiers import Identifier, IdentifierKind, commands, named
+from ctxkit.content.identifiers import Identifier, IdentifierKind, named
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
@@ -187,36 +188,40 @@ class Fragments:
     def _cut(self, place: int, piece: TextSegment) -> Iterator[tuple[str, Fragment]]:
         """Yields the fragments of a segment, each with its text without outer blanks."""
         begins, self._read = self._read, self._read + len(piece.text) + 1
-        scripted = frozenset(commands(piece.text)) if piece.is_script else NOTHING
-        number, read = 0, 0
+        number, read, length = 0, 0, len(piece.text)
         section = ""
-        ends = frozenset(_ends(piece.text)) if piece.kind == SegmentKind.ASSISTANT else NOTHING
-        passed = has_passed(piece)
+        facts_of = _FragmentFacts(piece).of
+        is_typed, is_summary = piece.kind == SegmentKind.USER, piece.kind == SegmentKind.SUMMARY
+        is_framed, is_script = piece.kind in FRAMED, piece.is_script
         is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
+        is_filed = piece.file and piece.kind in FILED
         for line in piece.text.split("\n"):
             begins += len(line) + 1
-            is_asked = piece.kind == SegmentKind.USER and (read < TYPED or len(piece.text) - read < ENDING)
+            is_asked = is_typed and (read < TYPED or length - read < ENDING)
             read += len(line) + 1
-            number += bool(line.strip())
-            if piece.kind == SegmentKind.SUMMARY and (found := SECTION.match(line)) is not None:
+            bare = line.strip()
+            if not bare:
+                continue
+            number += 1
+            if is_summary and (found := SECTION.match(line)) is not None:
                 section = found[1].lower()
-            if piece.kind in FRAMED and NOISE.fullmatch(line.strip()):
+            if is_framed and NOISE.fullmatch(bare):
                 continue
             whole = not _is_long(piece.kind, line)
-            for part, text in enumerate(_parts(piece.kind, line)):
+            at = 1 - begins / (self._total or 1)
+            for part, text in enumerate([line.rstrip()] if whole else _parts(piece.kind, line)):
                 if is_listing and part:
                     break
-                words = text.strip()
-                facts = tuple(_facts(piece, text, scripted, is_asked, section, ends, passed=passed))
+                words = bare if whole else text.strip()
+                facts = facts_of(text, words, section, is_asked=is_asked)
                 known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
-                if piece.is_script and facts:
+                if is_script and facts:
                     items = tuple(
                         dict.fromkeys([*items, *(Identifier(IdentifierKind.COMMAND, one) for _, one in facts)])
                     )
                 often = known.often + 1 if known is not None else 1
-                at = 1 - begins / (self._total or 1)
-                if piece.file and piece.kind in FILED:
+                if is_filed:
                     self._lines_of.setdefault(piece.file, set()).add(words)
                 yield words, Fragment(place, number, part, text, at, items, facts, often, whole)
 
@@ -232,11 +237,7 @@ def _is_long(kind: SegmentKind, line: str) -> bool:
 
 
 def _parts(kind: SegmentKind, line: str) -> Iterator[str]:
-    if not line.strip():
-        return
-    if not _is_long(kind, line):
-        yield line.rstrip()
-        return
+    """Yields the parts of a long line."""
     for part in SENTENCE.split(line) if kind in PROSE else [line]:
         if len(part) > LONGEST:
             yield from CUT.findall(part)
@@ -250,27 +251,45 @@ def _ends(text: str) -> Iterator[str]:
     yield from {*said[:1], *said[-1:]}
 
 
-def _facts(
-    piece: TextSegment, text: str, scripted: frozenset[str], is_asked: bool, section: str, ends: Set[str], *,
-    passed: bool,
-) -> Iterator[Fact]:  # fmt: skip
-    """Yields the facts of a fragment: those of `content/facts.py`, and those that only `scoring.py` uses. `is_asked`: a
-    person typed it; `section`: the heading of a summary that it stands below; `ends`: sentences that count by their
-    place; `passed`: it is the output of tests that passed.
+class _FragmentFacts:
+    """Finds the facts of the fragments of one segment: those of `content/facts.py`, and those that only `scoring.py`
+    uses.
     """
-    counted = list(of_line(piece, text, scripted, passed=passed))
-    words = text.strip()
-    if piece.kind == SegmentKind.RESULT:
-        counted = [(name, ALIKE.sub("0", fact) if len(fact) > TERSE else fact) for name, fact in counted]
-    yield from counted
-    if is_asked:
-        yield "asked", words
-    elif piece.kind in (SegmentKind.ASSISTANT, SegmentKind.SUMMARY) or piece.reports:
-        name = "reported" if piece.reports or FINISHED.search(section) else "said"
-        name = "open" if OPEN_SECTION.search(section) else name
-        yield from (("placed" if one in ends else name, one) for one in sentences(text) if not one.endswith(":"))
-    if piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE):
-        if not counted and len(words) >= SHORTEST and (piece.failed or is_failing(text, passed=passed)):
-            yield "failures", ALIKE.sub("0", words)
-        if defines(text):
-            yield "signatures", words
+
+    def __init__(self, piece: TextSegment) -> None:
+        self._passed = has_passed(piece)
+        self._counted = line_facts(piece, passed=self._passed)
+        self._is_result = piece.kind == SegmentKind.RESULT
+        self._is_shown = piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE)
+        self._failed, self._is_searched = piece.failed, self._is_result and may_fail(piece)
+        self._reports = piece.reports
+        self._is_said = self._reports or piece.kind in (SegmentKind.ASSISTANT, SegmentKind.SUMMARY)
+        self._ends = frozenset(_ends(piece.text)) if piece.kind == SegmentKind.ASSISTANT else NOTHING
+        """Sentences that count by their place."""
+
+    def of(self, text: str, words: str, section: str, *, is_asked: bool) -> tuple[Fact, ...]:
+        """The facts of a fragment. `words`: it without outer blanks; `section`: the heading of a summary that it stands
+        below; `is_asked`: a person typed it.
+        """
+        found = self._counted(text)
+        is_counted = bool(found)
+        if self._is_result:
+            found = [(name, ALIKE.sub("0", fact) if len(fact) > TERSE else fact) for name, fact in found]
+        if is_asked:
+            found.append(("asked", words))
+        elif self._is_said:
+            name = "reported" if self._reports or FINISHED.search(section) else "said"
+            name = "open" if OPEN_SECTION.search(section) else name
+            found += [
+                ("placed" if one in self._ends else name, one) for one in sentences(text) if not one.endswith(":")
+            ]
+        if self._is_shown:
+            if not is_counted and len(words) >= SHORTEST and (self._failed or self._fails(text)):
+                found.append(("failures", ALIKE.sub("0", words)))
+            if defines(text):
+                found.append(("signatures", words))
+        return tuple(found)
+
+    def _fails(self, text: str) -> bool:
+        """Whether a line says what failed that was not searched for it yet."""
+        return not self._is_searched and is_failing(text, passed=self._passed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from math import ceil
 
 from ctxkit.content.failures import is_failing, is_passed
@@ -77,10 +77,9 @@ def newest_tasks(pieces: Iterable[TextSegment]) -> dict[str, Name]:
 def _of(piece: TextSegment) -> Iterator[Fact]:
     for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
         yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
-    scripted = frozenset(commands(piece.text)) if piece.is_script else frozenset()
-    passed = has_passed(piece)
+    read = line_facts(piece, passed=has_passed(piece))
     for line in piece.text.split("\n"):
-        yield from of_line(piece, line, scripted, passed=passed)
+        yield from read(line)
 
 
 def has_passed(piece: TextSegment) -> bool:
@@ -88,31 +87,37 @@ def has_passed(piece: TextSegment) -> bool:
     return piece.kind == SegmentKind.RESULT and piece.runs and not piece.failed and is_passed(piece.text)
 
 
-def of_line(piece: TextSegment, line: str, scripted: frozenset[str], *, passed: bool = False) -> Iterator[Fact]:
-    """Yields the facts of a line of a segment, without files: these are facts of calls.
+def line_facts(piece: TextSegment, *, passed: bool) -> Callable[[str], list[Fact]]:
+    """Returns a function from a line of a segment to its facts, without files: these are facts of calls.
 
-    `scripted`: the commands of the segment if it is a script; `passed`: as `has_passed` says.
+    `passed`: as `has_passed` says.
     """
     match piece.kind:
         case SegmentKind.INPUT if piece.is_task:
-            if OPEN.match(line):
-                yield "pending", line.strip()
+            return lambda line: [("pending", line.strip())] if OPEN.match(line) else []
         case SegmentKind.INPUT if piece.is_script:
-            yield from (("commands", one) for one in commands(line) if one in scripted)
-        case SegmentKind.INPUT if piece.argument not in OLD_TEXTS and defines(line):
-            yield "code", line.strip()
-        case SegmentKind.RESULT if fails(piece, line, passed=passed):
-            yield "errors", line.strip()
+            scripted = frozenset(commands(piece.text))
+            return lambda line: [("commands", one) for one in commands(line) if one in scripted]
+        case SegmentKind.INPUT if piece.argument not in OLD_TEXTS:
+            return lambda line: [("code", line.strip())] if defines(line) else []
+        case SegmentKind.RESULT if may_fail(piece):
+            return lambda line: [("errors", line.strip())] if is_failing(line, passed=passed) else []
         case SegmentKind.USER:
-            yield from (("user", one) for one in sentences(line) if len(WORD.findall(one)) >= FEWEST)
+            return lambda line: [("user", one) for one in sentences(line) if len(WORD.findall(one)) >= FEWEST]
         case SegmentKind.ASSISTANT:
-            for one in sentences(line):
-                if DECIDES.search(one):
-                    yield "decisions", one
-                if PENDS.search(one):
-                    yield "pending", one
+            return _spoken_facts
         case _:
-            return
+            return lambda line: []
+
+
+def _spoken_facts(line: str) -> list[Fact]:
+    found = []
+    for one in sentences(line):
+        if DECIDES.search(one):
+            found.append(("decisions", one))
+        if PENDS.search(one):
+            found.append(("pending", one))
+    return found
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -123,14 +128,12 @@ def sentences(text: str) -> Iterator[str]:
             yield held
 
 
-def fails(piece: TextSegment, line: str, *, passed: bool = False) -> bool:
-    """Whether a line of a result is an error: in the output of a command, or of a failed call. A line of a file that
-    was read is not. `passed`: as `has_passed` says.
+def may_fail(piece: TextSegment) -> bool:
+    """Whether a result can have lines that are errors: the output of a command, or of a failed call. Those of a file
+    that was read are none.
     """
     looks = bool(piece.touches) and all(touch.how == "read" for touch in piece.touches)
-    if not piece.failed and (looks or not piece.runs):
-        return False
-    return is_failing(line, passed=passed)
+    return piece.failed or (piece.runs and not looks)
 
 
 def defines(line: str) -> bool:
