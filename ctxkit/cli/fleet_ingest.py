@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from ctxkit.cli.options import ForIngest, session_path
+from ctxkit.cli.fleet_cluster import resources
+from ctxkit.cli.options import ForCluster, ForIngest, session_path
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import ExitCode, Usage
-from ctxkit.fleet.ingest import Ingested, ingest
+from ctxkit.fleet.engines import ray as cluster
+from ctxkit.fleet.ingest import Ingested, ShardEngine, ingest, on_this_machine
 
 NAMED = 20
 """Sources of a kind that are named; all are rows of the dataset."""
 
 
 def run(
-    places: Sequence[str], asked: ForIngest, *, output: str | None, shards: int | None, jobs: int | None, json: bool
+    places: Sequence[str], asked: ForIngest, on: ForCluster, *, output: str | None, shards: int | None,
+    jobs: int | None, json: bool,
 ) -> int:  # fmt: skip
     """Ingest, print the counts, and return the exit status."""
     if not places:
         raise Usage("which logs? nothing was changed", "ctxkit fleet ingest PATH|URL... -o DATASET")
     if not output:
         raise Usage("into which dataset? nothing was changed", "-o names a folder or a URL")
+    asked_of_ray = resources(on)
+    engine: ShardEngine = on_this_machine
+    if asked_of_ray is not None:
+        engine = partial(cluster.write_shards, resources=asked_of_ray)
     where = [session_path(place) for place in places]
     with streams.progress("reading logs", "shards") as step:
         found = ingest(
             where, output, redact=asked.redact, shards=shards, jobs=jobs, keep_missing=asked.keep_missing,
-            dry_run=asked.dry_run, progress=step,
+            dry_run=asked.dry_run, progress=step, engine=engine,
         )  # fmt: skip
     _name(found.refused, "is a row with an error")
     _name(found.failed, "could not be read: a row with an error")

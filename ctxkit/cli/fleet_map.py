@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from ctxkit.cli.options import ForMap, MapEngine, session_path
+from ctxkit.cli.fleet_cluster import resources
+from ctxkit.cli.options import ForCluster, ForMap, session_path
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
@@ -23,12 +23,12 @@ from ctxkit.store.atomic import create
 NAMED = 20
 """Failures that are told one by one; all are rows."""
 HINT = "ctxkit fleet map FUNCTION PATH|URL..."
-_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
 def main(
     words: Sequence[str],
     asked: ForMap,
+    where: ForCluster,
     *,
     output: str | None = None,
     shards: int | None = None,
@@ -49,7 +49,7 @@ def main(
         raise Usage("--shards is for a ledger", "--ledger DIR")
     if (shards or 0) > MOST_SHARDS:
         raise Usage(f"--shards {shards:,}: at most {MOST_SHARDS:,}")
-    engine = _engine(asked, jobs or cores())
+    engine = _engine(where, jobs or cores())
     with streams.progress("looking for logs", "files") as step:
         files = list(_files(words[1:], step))
     if not files:
@@ -79,25 +79,9 @@ def _options(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _engine(asked: ForMap, jobs: int) -> Engine:
-    if asked.engine is not MapEngine.RAY:
-        for name in ("task_cpus", "task_memory", "retries"):
-            if getattr(asked, name) is not None:
-                raise Usage(f"--{name.replace('_', '-')} is for --engine ray", "leave it out")
-        return partial(local.run, jobs=jobs)
-    cpus = 1.0 if asked.task_cpus is None else asked.task_cpus
-    if cpus <= 0 or (cpus > 1 and cpus != int(cpus)):
-        raise Usage(f"--task-cpus {cpus:g}: a part of one, or a whole number", "0.5, or 2")
-    memory = 0 if asked.task_memory is None else _bytes(asked.task_memory)
-    resources = cluster.RayResources(cpus, memory, cluster.RETRIES if asked.retries is None else asked.retries)
-    return partial(cluster.run, jobs=jobs, resources=resources)
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d{1,6})\s*([kmg]?)b?", text.strip().lower(), re.ASCII)
-    if found is None or not int(found[1]):
-        raise Usage(f"--task-memory {text}: not a size", "500MB, or 2GB")
-    return int(found[1]) * _SIZES[found[2]]
+def _engine(asked: ForCluster, jobs: int) -> Engine:
+    found = resources(asked)
+    return partial(local.run, jobs=jobs) if found is None else partial(cluster.run, jobs=jobs, resources=found)
 
 
 def _files(words: Sequence[str], step: Callable[[int, int], None] | None) -> Iterator[SourceFile]:

@@ -141,8 +141,8 @@ class Selecting:
     invert: bool = False
 
 
-class MapEngine(StrEnum):
-    """Where `fleet map` runs."""
+class FleetEngine(StrEnum):
+    """Where `fleet ingest` and `fleet map` run."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -172,9 +172,14 @@ class ForSql:
 class ForMap:
     """For map."""
 
-    engine: MapEngine | None = None
     set: list[str] | None = None
     ledger: str | None = None
+
+
+class ForCluster:
+    """For ingest and map."""
+
+    engine: FleetEngine | None = None
     retries: int | None = None
     task_cpus: float | None = None
     task_memory: str | None = None

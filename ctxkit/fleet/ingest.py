@@ -1,19 +1,21 @@
 """Brings a dataset up to date with its sources: what is new or changed is read, what is gone is removed.
 
-Pipeline: `sources.py` lists -> shards -> `shards.py`, in the processes of `pool.py` -> a report.
+Pipeline: `sources.py` lists -> shards -> `shards.py`, by an engine: in the processes of `pool.py`, or in tasks of
+`engines/ray.py` -> a report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
 
-from ctxkit.errors import BadDataset, Usage
+from ctxkit.errors import BadDataset, ExitCode, Usage
 from ctxkit.fleet.dataset import FRESH, SHARDS, Dataset, DatasetHead, shard_name, shard_of
-from ctxkit.fleet.pool import Failure, processes, results
+from ctxkit.fleet.pool import DIED, Failure, ItemResult, cores, processes, results
 from ctxkit.fleet.shards import ShardReport, ShardTask, write_shard
 from ctxkit.fleet.sources import SourceFile, is_url, listed, local
 from ctxkit.fleet.tables import arrow
@@ -21,6 +23,8 @@ from ctxkit.fleet.tables import arrow
 MOST = 10_000
 """Shards of a dataset at most."""
 Step: TypeAlias = Callable[[int, int], None]
+ShardEngine: TypeAlias = Callable[[Iterable[ShardTask], int], Generator[ItemResult[ShardTask, ShardReport]]]
+"""Writes shards, by so many processes: each with its report, in order."""
 
 
 class Ingested(msgspec.Struct):
@@ -42,19 +46,27 @@ class Ingested(msgspec.Struct):
     broken: dict[str, Failure] = {}
 
 
+def on_this_machine(tasks: Iterable[ShardTask], jobs: int) -> Generator[ItemResult[ShardTask, ShardReport]]:
+    """The engine of one machine."""
+    return results(write_shard, tasks, jobs)
+
+
 def ingest(
     places: Iterable[str], dataset: str, *, redact: bool = False, shards: int | None = None, jobs: int | None = 1,
     keep_missing: bool = False, dry_run: bool = False, progress: Step | None = None,
+    engine: ShardEngine = on_this_machine,
 ) -> Ingested:  # fmt: skip
     """Put the logs below `places` (paths and URLs) into the dataset at the path or URL `dataset`.
 
     A new dataset is made with so many `shards` (default 64) and with `redact`, which stay as they are. `jobs`:
     processes; None: as many as the sources are worth. Sources that are gone from `places` are removed, unless
     `keep_missing`; those of other places stay.
-    `dry_run`: only says what would be done. `progress`: called with the shards done and the shards of all.
+    `dry_run`: only says what would be done. `progress`: called with the shards done and the shards of all. `engine`:
+    where the shards are written; a folder must be there under the same name for all of its machines.
 
     Raises Usage without the extra `fleet`, and for options that the dataset was not made with; BadDataset; Locked;
-    NoSuchLog, NoPermission, ReadFailed for a place; CannotCreate. A shard that fails is in `broken`, others are done.
+    NoSuchLog, NoPermission, ReadFailed for a place; CannotCreate; ClusterFailed of an engine. A shard that fails is in
+    `broken`, others are done.
     """
     arrow()
     where = [place if is_url(place) else local(place) for place in places]
@@ -65,11 +77,17 @@ def ingest(
     if known is None and not dry_run:
         target.begin(head)
     if dry_run:
-        return _run(target, head, where, sources, 1, keep_missing=keep_missing, dry_run=True, progress=progress)
-    jobs = processes(jobs, len(sources), sum(one.size for one in sources))
+        write = partial(on_this_machine, jobs=1)
+        return _run(target, head, where, sources, write, keep_missing=keep_missing, dry_run=True, progress=progress)
+    if engine is on_this_machine:
+        jobs = processes(jobs, len(sources), sum(one.size for one in sources))
+    count = jobs or cores()
     with target.alone():
         target.make_folders()  # of a dataset whose first run was killed
-        return _run(target, head, where, sources, jobs, keep_missing=keep_missing, dry_run=False, progress=progress)
+        return _run(
+            target, head, where, sources, lambda tasks: engine(tasks, count),
+            keep_missing=keep_missing, dry_run=False, progress=progress,
+        )  # fmt: skip
 
 
 def _head(target: Dataset, known: DatasetHead | None, *, redact: bool, shards: int | None) -> DatasetHead:
@@ -87,8 +105,9 @@ def _head(target: Dataset, known: DatasetHead | None, *, redact: bool, shards: i
 
 
 def _run(
-    target: Dataset, head: DatasetHead, places: list[str], sources: list[SourceFile], jobs: int, *, keep_missing: bool,
-    dry_run: bool, progress: Step | None,
+    target: Dataset, head: DatasetHead, places: list[str], sources: list[SourceFile],
+    write: Callable[[Iterable[ShardTask]], Generator[ItemResult[ShardTask, ShardReport]]], *,
+    keep_missing: bool, dry_run: bool, progress: Step | None,
 ) -> Ingested:  # fmt: skip
     parts: dict[int, list[SourceFile]] = {}
     for one in sources:
@@ -102,15 +121,20 @@ def _run(
             some = parts.pop(shard, [])
             yield ShardTask(target.place, shard, head, some, places, unseen, keep_missing, dry_run)
 
-    with closing(results(write_shard, tasks(), jobs)) as done:
+    with closing(write(tasks())) as done:
         for count, result in enumerate(done, start=1):
             if result.value is not None:
                 _add(found, result.value)
             elif result.failure is not None:
-                found.broken[shard_name(result.item.shard)] = result.failure
+                found.broken[shard_name(result.item.shard)] = _again(result.failure)
             if progress is not None:
                 progress(count, head.shards)
     return found
+
+
+def _again(failure: Failure) -> Failure:
+    """The failure of a shard; one whose process died is worth another run."""
+    return failure._replace(code=int(ExitCode.TRY_AGAIN)) if failure.reason == DIED else failure
 
 
 def _is_inside(target: Dataset, name: str) -> bool:

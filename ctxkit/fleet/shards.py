@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxkit.errors import CtxkitError
+from ctxkit.errors import CtxkitError, Usage
 from ctxkit.fleet.dataset import Dataset, DatasetHead, Ledger, SourceEntry, shard_name
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
 from ctxkit.fleet.sources import SourceBytes, SourceFile, holds, may_have_rows
 from ctxkit.fleet.tables import TABLES, arrow, schema, table
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.index import settled
+from ctxkit.version import VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +41,8 @@ class ShardTask(msgspec.Struct, frozen=True):
     """What one process does. `sources`: those of the shard that were listed; `places`: where was looked: a source of
     the ledger below these that was not listed is gone, unless it is below a folder that could not be read (`unseen`).
 
-    `keep_missing`: the rows of sources that are gone stay; `dry_run`: nothing is read or written.
+    `keep_missing`: the rows of sources that are gone stay; `dry_run`: nothing is read or written; `version`: the ctxkit
+    that asks, which may run on another machine.
     """
 
     place: str
@@ -51,6 +53,7 @@ class ShardTask(msgspec.Struct, frozen=True):
     unseen: Sequence[str] = ()
     keep_missing: bool = False
     dry_run: bool = False
+    version: str = VERSION
 
 
 class ShardReport(msgspec.Struct):
@@ -70,7 +73,13 @@ class ShardReport(msgspec.Struct):
 
 
 def write_shard(task: ShardTask) -> ShardReport:
-    """Bring one shard up to date. Raises BadDataset, CannotCreate, NoPermission, ReadFailed."""
+    """Bring one shard up to date.
+
+    Raises BadDataset, CannotCreate, NoPermission, ReadFailed; Usage for a task of another version.
+    """
+    if task.version != VERSION:
+        text = f"ctxkit {task.version} asks, and a worker has {VERSION}: it is as it was"
+        raise Usage(text, "install the same version everywhere")
     collects = gc.isenabled()
     gc.disable()  # a search for cycles among the rows of a source is slow: one for each GROUP bytes is enough
     try:

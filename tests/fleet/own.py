@@ -1,4 +1,4 @@
-"""Functions of a user's own for the tests of `fleet map`: `tests.fleet.own:NAME`."""
+"""Functions of a user's own for the tests of `fleet map`: `tests.fleet.own:NAME`; files whose reading does more."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
+
+from ctxkit.fleet.sources import SourceBytes, SourceFile
 
 Config = Mapping[str, str]
 Rows = Iterable[Mapping[str, Any]]
@@ -56,3 +60,34 @@ def slow(data: bytes, name: str, config: Config) -> Rows:
     (Path(config["folder"]) / str(os.getpid())).touch()
     time.sleep(float(config["seconds"]))
     return [{"bytes": len(data)}]
+
+
+class SlowSource(SourceFile, frozen=True):
+    """A file that takes its time, and leaves the number of the process that reads it in the folder `seen`."""
+
+    seen: str = ""
+
+    @classmethod
+    def of(cls, file: SourceFile, seen: str) -> SourceFile:
+        """The same file."""
+        return cls(**msgspec.structs.asdict(file), seen=seen)
+
+    def read(self) -> SourceBytes:
+        """Its bytes."""
+        (Path(self.seen) / str(os.getpid())).touch()
+        time.sleep(0.2)
+        return super().read()
+
+
+class DeadlySource(SourceFile, frozen=True):
+    """A file at which its process is killed."""
+
+    @classmethod
+    def of(cls, file: SourceFile) -> SourceFile:
+        """The same file."""
+        return cls(**msgspec.structs.asdict(file))
+
+    def read(self) -> SourceBytes:
+        """Nothing: nobody is left to read it."""
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
-from ctxkit.cli.options import ForIngest, ForMap, ForSql, takes
+from ctxkit.cli.options import ForCluster, ForIngest, ForMap, ForSql, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import NothingMatched, Usage
 
-FOR = {"ingest": ForIngest, "sql": ForSql, "map": ForMap}
-"""Action -> its own options."""
+FOR = {("ingest",): ForIngest, ("sql",): ForSql, ("map",): ForMap, ("ingest", "map"): ForCluster}
+"""Actions -> the options that they alone have."""
 ALSO = {
     "output": ("ingest", "sql", "map"), "shards": ("ingest", "map"), "jobs": ("ingest", "map"),
     "files_from": ("ingest", "map"),
 }  # fmt: skip
 """Option of several actions -> those that take it."""
-ACTIONS = tuple(FOR)
+ACTIONS = ("ingest", "sql", "map")
 HINT = (
     "ctxkit fleet ingest PATH|URL... -o DATASET; ctxkit fleet sql --dataset DATASET 'select …'; "
     "ctxkit fleet map FUNCTION PATH|URL..."
 )
 
 
-@takes(ForIngest, ForSql, ForMap)
+@takes(ForIngest, ForSql, ForMap, ForCluster)
 def command(
     action: Annotated[
         str,
@@ -42,6 +42,7 @@ def command(
     for_ingest: ForIngest,
     for_sql: ForSql,
     for_map: ForMap,
+    for_cluster: ForCluster,
     output: str | None = None,
     shards: int | None = None,
     jobs: int | None = None,
@@ -62,9 +63,11 @@ def command(
 
     `map` runs a function over every file and prints its rows as JSON lines, in the order of the files: status, check,
     compact, export, ingest, or module:function of your own, `def f(data: bytes, name: str, config: Mapping) ->
-    Iterable[Mapping]`. A file that fails is a row with `error`, also one whose process is killed. --engine ray runs it
-    by Ray Data, on the cluster that RAY_ADDRESS names, and gives the same rows. With --ledger a run that was killed
-    goes on, and one that ended does only what changed. Nothing is appended: compact says what it would do.
+    Iterable[Mapping]`. A file that fails is a row with `error`, also one whose process is killed. With --ledger a run
+    that was killed goes on, and one that ended does only what changed. Nothing is appended: compact says what it would
+    do.
+
+    --engine ray runs `ingest` and `map` by Ray, on the cluster that RAY_ADDRESS names, and gives the same rows.
 
     `ingest` and `sql` need the extra `fleet`, `--engine ray` the extra `fleet-ray`.
     """
@@ -72,7 +75,7 @@ def command(
     if action not in ACTIONS:
         raise Usage(f"fleet cannot {action!r}: nothing was changed", HINT)
     shared = {"output": output, "shards": shards, "jobs": jobs, "files_from": files_from}
-    _refuse_others(action, {"ingest": for_ingest, "sql": for_sql, "map": for_map}, shared)
+    _refuse_others(action, (for_ingest, for_sql, for_map, for_cluster), shared)
     if action == "sql":
         from ctxkit.cli import sql_run
 
@@ -91,16 +94,17 @@ def command(
     if action == "map":
         from ctxkit.cli import fleet_map
 
-        return fleet_map.main(places, for_map, output=output, shards=shards, jobs=jobs)
+        return fleet_map.main(places, for_map, for_cluster, output=output, shards=shards, jobs=jobs)
     from ctxkit.cli import fleet_ingest
 
-    return fleet_ingest.run(places, for_ingest, output=output, shards=shards, jobs=jobs, json=json)
+    return fleet_ingest.run(places, for_ingest, for_cluster, output=output, shards=shards, jobs=jobs, json=json)
 
 
-def _refuse_others(action: str, bundles: Mapping[str, object], shared: Mapping[str, object]) -> None:
+def _refuse_others(action: str, bundles: Sequence[object], shared: Mapping[str, object]) -> None:
     """Raises Usage for an option of another action."""
     given = [(name, value, ALSO[name]) for name, value in shared.items()]
-    given += [(name, getattr(bundles[one], name), (one,)) for one in FOR for name in FOR[one].__annotations__]
+    for (actions, bundle), asked in zip(FOR.items(), bundles, strict=True):
+        given += [(name, getattr(asked, name), actions) for name in bundle.__annotations__]
     for name, value, actions in given:
         if value not in (None, False) and action not in actions:
             text = f"--{name.replace('_', '-')} does not apply to `fleet {action}`"

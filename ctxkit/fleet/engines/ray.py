@@ -1,8 +1,11 @@
-"""The engine of a cluster: Ray Data (extra `fleet-ray`), on this machine alone or where `RAY_ADDRESS` says.
+"""The engine of a cluster: Ray (extra `fleet-ray`), on this machine alone or where `RAY_ADDRESS` says.
 
-Pipeline: `mapping.py` gives the files and takes their rows, in the same order. A task has some files; Ray starts it
-again if its process or its machine dies. Files whose task died every time are done alone, each in a task of its own:
-one that dies twice is a row with an error. Only this module imports ray.
+Pipeline of `run`, by Ray Data: `mapping.py` gives the files and takes their rows, in the same order. A task has some
+files; Ray starts it again if its process or its machine dies. Files whose task died every time are done alone, each in
+a task of its own: one that dies twice is a row with an error.
+
+Pipeline of `write_shards`: `ingest.py` gives the shards of a dataset and takes their reports. A task is a shard, whose
+files it writes itself; no rows come back. Only this module imports ray.
 """
 
 from __future__ import annotations
@@ -14,16 +17,18 @@ import re
 import socket
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 import msgspec
 
-from ctxkit.errors import ClusterFailed, Usage, reason_of
+from ctxkit.errors import ClusterFailed, ExitCode, Usage, reason_of
 from ctxkit.fleet.engines.local import died
 from ctxkit.fleet.functions import FileRows, MapCall, answer
-from ctxkit.fleet.pool import ALONE
+from ctxkit.fleet.pool import ALONE, DIED, Failure, ItemResult, attempt
+from ctxkit.fleet.shards import ShardReport, ShardTask, write_shard
 from ctxkit.fleet.sources import SourceFile
 
 ADDRESS = "RAY_ADDRESS"
@@ -59,14 +64,41 @@ def run(
     """
     if not files:
         return
+    with _connected(jobs) as ray:
+        yield from _rows(ray, call, files, resources or RayResources())
+
+
+def write_shards(
+    tasks: Iterable[ShardTask], jobs: int, resources: RayResources | None = None
+) -> Generator[ItemResult[ShardTask, ShardReport]]:
+    """Each shard with its report, in order. A task that dies is started again, and goes on where the ledger of its
+    shard says; one that dies every time is a shard that has failed.
+
+    `jobs`, and what is raised: as of `run`.
+    """
     asked = resources or RayResources()
+    with _connected(jobs) as ray:
+        work = ray.remote(max_retries=asked.retries, **_options(asked))(attempt)
+        started = deque((task, work.remote(write_shard, task)) for task in tasks)
+        while started:
+            task, reference = started.popleft()
+            try:
+                yield ItemResult(task, *ray.get(reference))
+            except _deaths(ray):
+                text = "the process that worked on it died every time: killed, or out of memory"
+                yield ItemResult(task, None, Failure(DIED, text, "", int(ExitCode.TRY_AGAIN)))
+
+
+@contextmanager
+def _connected(jobs: int) -> Iterator[Any]:
+    """Ray, while it is needed; what it prints goes to standard error. Raises what `run` raises."""
     ray, before = _started(jobs)
     with _only_bytes():
         try:
-            yield from _rows(ray, call, files, asked)
+            yield ray
         except ray.exceptions.RayError as error:
             text = f"the cluster failed: {type(error).__name__}: {str(error).splitlines()[0][:200]}"
-            raise ClusterFailed(text, "with --ledger the run goes on from where it was") from error
+            raise ClusterFailed(text, "ingest, and map with --ledger, go on from where they were") from error
         finally:
             if not before:
                 ray.shutdown()
@@ -143,9 +175,7 @@ def _rows(
     cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
     together = max(1, min(TOGETHER, len(files) // (SHARE * cpus)))
     items = [{"i": i, "file": pickle.dumps(file)} for i, file in enumerate(files)]
-    options: dict[str, Any] = {"num_cpus": asked.cpus}
-    if asked.memory:
-        options["memory"] = asked.memory
+    options = _options(asked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = ray.data.from_items(items, override_num_blocks=-(-len(files) // together)).map_batches(
@@ -158,6 +188,15 @@ def _rows(
         yield files[row["i"]], FileRows(row["rows"], row["code"])
         next_one = row["i"] + 1
     yield from _alone(ray, call, files[next_one:], options)
+
+
+def _options(asked: RayResources) -> dict[str, Any]:
+    return {"num_cpus": asked.cpus} | ({"memory": asked.memory} if asked.memory else {})
+
+
+def _deaths(ray: Any) -> tuple[type[Exception], ...]:
+    """What is raised for a task whose process or machine died as often as it was started."""
+    return ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError
 
 
 def _answers(batch: Any, call: MapCall) -> Iterator[Any]:
@@ -182,5 +221,5 @@ def _alone(
     for file, reference in started:
         try:
             yield file, ray.get(reference)
-        except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
+        except _deaths(ray):
             yield file, died(file)
