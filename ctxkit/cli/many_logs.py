@@ -554,6 +554,16 @@ def _failed(call: LogCall, failure: Failure, err: bytes = b"") -> LogRun:
             streams.out_json({"log": path, "error": error})
         else:
             text = failure.text.partition("\n")[0].removesuffix(":")  # what it lists is left out
-            text = text.removeprefix(path).removeprefix(":").lstrip() if text.startswith(path) else text
-            streams.out(Styled(path, "bold"), ": ", Styled(text, ERROR))
+            streams.out(Styled(path, "bold"), *_after(path, text))
     return LogRun(printed.out, err + printed.err, failure.code, (failure.hint,) if failure.hint else ())
+
+
+def _after(path: str, text: str) -> Line:
+    """What an error says, behind the name of the log, without a name that it says itself; a line's number follows it
+    as it does there.
+    """
+    for name in (path, os.path.normpath(path)):
+        rest = text.removeprefix(f"{name}:")
+        if rest != text:
+            return [":", Styled(rest, ERROR)]
+    return [": ", Styled(text, ERROR)]

@@ -57,6 +57,15 @@ def test_status(logs: Path) -> None:
     assert (ran.code, ran.err) == (0, "3 logs\n")
 
 
+def test_failures_name_the_log_once(logs: Path) -> None:
+    """Also where it was named by a way round, as `find .` does; the line of a record follows the name."""
+    ran = ctxkit("status", "./missing.jsonl", "././gone.jsonl", "notes.txt", "a.jsonl")
+    assert [line.partition(" ")[0] for line in ran.text.splitlines()] == [
+        "./missing.jsonl:", "././gone.jsonl:", "notes.txt:1:", "a.jsonl:",
+    ]  # fmt: skip
+    assert ran.text.splitlines()[:2] == ["./missing.jsonl: no such log", "././gone.jsonl: no such log"]
+
+
 def test_status_json(logs: Path) -> None:
     """The JSON of each, as alone, on a line, with the name of the log; a missing one is a line, too, in its place."""
     ran = ctxkit("status", "sub/c.jsonl", "none.jsonl", "a.jsonl", "--json")

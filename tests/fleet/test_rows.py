@@ -142,6 +142,21 @@ def test_redact_what_a_call_names() -> None:
     assert len(found["files"]) == 1 and SECRET not in json.dumps(found)
 
 
+def test_redact_names() -> None:
+    """Also in names of tools, ids of calls, models and names of people."""
+    call = {"id": SECRET, "type": "function", "function": {"name": f"run_{SECRET}", "arguments": "{}"}}
+    lines = [
+        {"role": "user", "content": "hi", "name": SECRET},
+        {"role": "assistant", "content": "", "model": SECRET, "tool_calls": [call], "usage": {"prompt_tokens": 5}},
+        {"role": "tool", "tool_call_id": SECRET, "content": "done"},
+    ]
+    data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    before, after = rows(data, "/x.jsonl"), rows(data, "/x.jsonl", redact=True)
+    assert before["messages"][1]["call_id"] == SECRET and before["transcripts"][0]["model"] == SECRET
+    assert SECRET not in json.dumps(after)
+    assert after["messages"][1]["call_id"] == after["messages"][2]["call_id"] != ""
+
+
 def test_half_a_character() -> None:
     """It becomes U+FFFD in every table, because UTF-8 has none."""
     found = rows(b'{"role":"user","content":"a \\ud83d b"}\n', "/x.jsonl")
