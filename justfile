@@ -90,7 +90,8 @@ bench-sessions *args:
 bench-snapshots *args:
     python -m tests.bench.snapshots {{args}}
 
-# Many logs: ingest of 1 to 10,000 generated sessions, beside DuckDB over the raw files; --write: docs/performance.md
+# Many logs: ingest of 1 to 10,000 generated sessions by one process, two and Ray (--ray PYTHON), beside DuckDB over the
+# raw files, agentsview and session-recall (--peers DIR); --write: docs/performance.md
 bench-fleet *args:
     python -m tests.bench.fleet {{args}}
 
@@ -103,7 +104,7 @@ fleet-demo *args:
 bench-map *args:
     python -m tests.bench.mapping {{args}}
 
-# The twelve ready questions of `sql` over datasets of 1, 100 and 1,000 generated sessions; --write puts it into docs/fleet.md
+# The twelve ready questions of `sql` over datasets of 1 to 10,000 generated sessions; --write puts it into docs/fleet.md
 bench-sql *args:
     python -m tests.bench.sql {{args}}
 

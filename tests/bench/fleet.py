@@ -1,9 +1,11 @@
 """`just bench-fleet`: datasets of 1 to 10,000 generated sessions, beside DuckDB's own reader over the raw files.
 
 Whole processes; wall clock, processor time and peak memory. The sessions have the shape of Claude Code, and sizes as
-real ones: half are below 90 KB, one in a hundred is above 1.5 MB, the mean is some 200 KB. agentsview and
-session-recall are installed from PyPI into a temporary folder; where that fails, their cells say so. `--write` puts the
-table into docs/performance.md, with a line about the machine.
+real ones: half are below 90 KB, one in a hundred is above 1.5 MB, the mean is some 200 KB. The datasets by one process,
+by two and by Ray are compared byte by byte. `--ray PYTHON` names one in whose environment the extra `fleet-ray` is.
+agentsview and session-recall are installed from PyPI into `--peers DIR`, unless they are there, or into a temporary
+folder; where that fails, their cells say so. `--write` puts the table into docs/performance.md, with a line about the
+machine.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.bench.mapping import digest, of_ray
 from tests.bench.pages import machine, put
 from tests.cli.runner import PYTHON
 
@@ -157,16 +160,22 @@ def weight(folder: Path) -> int:
 
 
 def peers(folder: Path) -> dict[str, Path]:
-    """The programs of others, by name: installed below `folder`, each alone; those that cannot be had are told."""
+    """The programs of others, by name: each alone below `folder`, installed if it is not there. One that cannot be had
+    is told.
+    """
     found = {}
     for name in PEERS:
+        program = folder / name / "bin" / name
+        if program.exists():
+            found[name] = program
+            continue
         subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
         pip = [str(folder / name / "bin/pip"), "install", "-q", "--disable-pip-version-check", name]
         ran = subprocess.run(pip, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         if ran.returncode:
             print(f"{name}: not installed: {ran.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         else:
-            found[name] = folder / name / "bin" / name
+            found[name] = program
     return found
 
 
@@ -190,13 +199,20 @@ def of_peers(others: Mapping[str, Path], source: Path, place: Path) -> list[str]
     return cells
 
 
-def measured(count: int, place: Path, others: Mapping[str, Path]) -> list[str]:
-    """The row of the table for so many sessions. `others`: programs of others, by name."""
+def measured(count: int, place: Path, others: Mapping[str, Path], ray: str) -> list[str]:
+    """The row of the table for so many sessions. `others`: programs of others, by name; `ray`: a Python with Ray, or
+    "".
+    """
     source, cache = place / "logs", place / "cache"
     size = generate(source, 0, count)
     ingest = [*PYTHON, "fleet", "ingest", str(source), "-q", "-o"]
     one = cost([*ingest, str(place / "one"), "--jobs", "1"], cache)
     two = cost([*ingest, str(place / "two"), "--jobs", "2"], cache)
+    by_ray, equal = "", [digest(place / "one"), digest(place / "two")]
+    if ray:
+        words = [ray, "-m", "ctxkit", *ingest[len(PYTHON) :], str(place / "ray"), "--jobs", "2", "--engine", "ray"]
+        by_ray = f"{size / 1e6 / cost(words, cache).wall:.1f} MB/s"
+        equal.append(digest(place / "ray"))
     again = cost([*ingest, str(place / "two"), "--jobs", "2"], cache)
     raw = cost([sys.executable, "-c", READ_JSON, str(source)], cache)
     sql = cost([sys.executable, "-c", SQL, str(place / "two")], cache)
@@ -208,7 +224,8 @@ def measured(count: int, place: Path, others: Mapping[str, Path]) -> list[str]:
     mb = size / 1e6
     return [
         f"{count:,}", f"{mb:,.1f} MB", f"{mb / one.wall:.1f} MB/s ({mb / one.cpu:.1f})",
-        f"{mb / two.wall:.1f} MB/s ({mb / two.cpu:.1f})", f"{two.peak:,.0f} MB", f"{100 * held / size:.0f} %",
+        f"{mb / two.wall:.1f} MB/s ({mb / two.cpu:.1f})", by_ray or "not measured",
+        "equal" if len(set(equal)) == 1 else "OTHER", f"{two.peak:,.0f} MB", f"{100 * held / size:.0f} %",
         f"{again.wall:.1f} s ({again.cpu:.1f})", f"{grown.wall:.1f} s ({grown.cpu:.1f}), {added / 1e6:.1f} MB",
         f"{raw.wall:.2f} s ({raw.cpu:.2f})", f"{sql.wall:.2f} s ({sql.cpu:.2f})",
         *beside,
@@ -216,8 +233,9 @@ def measured(count: int, place: Path, others: Mapping[str, Path]) -> list[str]:
 
 
 HEAD = (
-    "sessions", "source", "ingest, 1 process", "ingest, 2", "peak, a process", "dataset", "nothing changed", "1 % more",
-    "`read_json`", "the same in SQL", "agentsview: index, its size", "session-recall: a search",
+    "sessions", "source", "ingest, 1 process", "ingest, 2", "ingest, Ray, 2", "their bytes", "peak, a process",
+    "dataset", "nothing changed", "1 % more", "`read_json`", "the same in SQL", "agentsview: index, its size",
+    "session-recall: a search",
 )  # fmt: skip
 
 
@@ -226,19 +244,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)), help="how many sessions, by commas")
     parser.add_argument("--folder", help="where to work; default: a temporary folder")
+    parser.add_argument("--ray", default="", help="a python with the extra fleet-ray")
+    parser.add_argument("--peers", help="where agentsview and session-recall are, or are installed and stay")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     asked = parser.parse_args()
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---:|' * len(HEAD)}"]
     print("\n".join(lines), flush=True)
     with tempfile.TemporaryDirectory(dir=asked.folder) as installed:
-        others = peers(Path(installed))
+        others = peers(Path(asked.peers or installed))
         for count in map(int, asked.counts.split(",")):
             with tempfile.TemporaryDirectory(dir=asked.folder) as place:
-                lines.append(f"| {' | '.join(measured(count, Path(place), others))} |")
+                lines.append(f"| {' | '.join(measured(count, Path(place), others, asked.ray))} |")
                 print(lines[-1], flush=True)
+            about = f"{machine()} {of_ray(asked.ray)}"
             if asked.write:  # after each, since the last takes longer than all others
-                put("\n".join([*lines, "", machine()]) + "\n", BEGIN, END)
-    print(machine())
+                put("\n".join([*lines, "", about]) + "\n", BEGIN, END)
+    print(f"{machine()} {of_ray(asked.ray)}")
 
 
 if __name__ == "__main__":

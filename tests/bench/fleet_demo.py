@@ -42,12 +42,13 @@ WIDTH, ROW, LEFT = 760, 34, 130
 """Of the picture, of a bar, and of the names, in pixels."""
 
 
-def ctxkit(*words: str) -> str:
-    """What a command prints."""
-    made = subprocess.run([sys.executable, "-m", "ctxkit", *words], stdout=subprocess.PIPE, check=False, text=True)
+def ctxkit(*words: str, kept: bool = False) -> str:
+    """Run a command. What it prints is returned if it is `kept`; else it goes where it belongs, in its order."""
+    output = subprocess.PIPE if kept else None
+    made = subprocess.run([sys.executable, "-m", "ctxkit", *words], stdout=output, check=False, text=True)
     if made.returncode not in (0, 1):
         sys.exit(made.returncode)
-    return made.stdout
+    return made.stdout or ""
 
 
 def drawn(rows: Sequence[dict[str, Any]]) -> str:
@@ -98,8 +99,9 @@ def main() -> None:
     print(f"dataset: {held / 1e6:,.0f} MB ({since()})", flush=True)
     for question, query in QUESTIONS.items():
         print(f"\n{question}\n", flush=True)
-        print(ctxkit("fleet", "sql", "--dataset", dataset, query, "--table"), end="", flush=True)
-    rows = [json.loads(line) for line in ctxkit("fleet", "sql", "--dataset", dataset, DRAWN, "--json").splitlines()]
+        ctxkit("fleet", "sql", "--dataset", dataset, query, "--table")
+    drawn_from = ctxkit("fleet", "sql", "--dataset", dataset, DRAWN, "--json", kept=True)
+    rows = [json.loads(line) for line in drawn_from.splitlines()]
     picture = folder / "fleet.svg"
     picture.write_text(drawn([row for row in rows if row["name"]]), encoding="utf-8")
     print(f"\n{picture} ({since()})")

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench.pages import put
+from tests.bench.pages import machine, put
 from tests.bench.sessions import fill
 from tests.cli.runner import PYTHON
 
@@ -78,6 +78,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     asked = parser.parse_args()
     made, same = table(asked.count)
+    made += f"\n{machine()}\n"
     print(made)
     if asked.write:
         put(made, BEGIN, END)

@@ -31,20 +31,15 @@ HEAD = "| | files | MB | s | of the processor | MB/s | rows |\n|---|---|---|---|
 
 def calls(place: str, out: str, ray: str) -> Iterator[tuple[str, list[str]]]:
     """What is timed: its name, and the words of the call."""
-    for function in ("status", "ingest"):
+    for does in ("map status", "map ingest", "ingest"):
         for name, python, more in (
             ("`--jobs 1`", sys.executable, ["--jobs", "1"]),
             ("`--jobs 2`", sys.executable, ["--jobs", "2"]),
             ("Ray, 2", ray, ["--jobs", "2", "--engine", "ray"]),
         ):
             if python:
-                words = ["fleet", "map", function, place, "-o", out, "-q", *more]
-                yield f"`map {function}`, {name}", [python, "-m", "ctxkit", *words]
-    for jobs in ("1", "2"):
-        yield (
-            f"`ingest`, `--jobs {jobs}`",
-            [sys.executable, "-m", "ctxkit", "fleet", "ingest", place, "-o", out, "-q", "--jobs", jobs],
-        )
+                words = ["fleet", *does.split(), place, "-o", out, "-q", *more]
+                yield f"`{does}`, {name}", [python, "-m", "ctxkit", *words]
 
 
 def timed(words: list[str], cache: Path) -> tuple[float, float]:
@@ -97,13 +92,13 @@ def main() -> None:
     for line in table(tuple(asked.counts), asked.mean, asked.ray):
         made += line
         print(line, end="", flush=True)
-    told = f"{machine()} {_ray(asked.ray)}"
+    told = f"{machine()} {of_ray(asked.ray)}"
     print(f"\n{told}")
     if asked.write:
         put(f"\n{made}\n{told}\n", BEGIN, END, PAGE)
 
 
-def _ray(python: str) -> str:
+def of_ray(python: str) -> str:
     """Which Ray there was."""
     if not python:
         return "Ray was not measured: `--ray PYTHON` names one that has it."

@@ -18,10 +18,15 @@ def put(text: str, begin: str, end: str, path: Path = PAGE) -> None:
     path.write_text(page, encoding="utf-8")
 
 
+BEFORE = os.getloadavg()[0]
+"""The load average when the bench began."""
+
+
 def machine() -> str:
     """A line about the machine, for below a table: its processors, and how busy they were."""
     kind = f"{platform.system()}, {platform.machine()}, {os.cpu_count()} processors"
-    return f"{kind}; Python {sys.version.split()[0]}; load average at the end {os.getloadavg()[0]:.1f}."
+    busy = f"load average {BEFORE:.1f} at the start, {os.getloadavg()[0]:.1f} at the end"
+    return f"{kind}; Python {sys.version.split()[0]}; {busy}."
 
 
 def rows_there(begin: str, end: str, keys: int) -> dict[tuple[str, ...], str]:

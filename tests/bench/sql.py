@@ -17,11 +17,12 @@ from ctxkit.fleet.ingest import ingest
 from ctxkit.fleet.views import VIEWS
 from tests.bench.__main__ import ROOT
 from tests.bench.fleet import cost, generate, weight
+from tests.bench.pages import machine, put
 from tests.cli.runner import PYTHON
 
 PAGE = ROOT / "docs/fleet.md"
-BEGIN, END = "<!-- written by `just bench-sql --write` -->\n", "<!-- end of sql -->\n"
-COUNTS = (1, 100, 1_000)
+BEGIN, END = "<!-- written by `just bench-sql --write` -->", "<!-- end of sql -->"
+COUNTS = (1, 10, 100, 1_000, 10_000)
 TRIES = 3
 
 
@@ -66,11 +67,10 @@ def main() -> None:
             print(count, columns[-1], flush=True)
     lines = [f"| sessions | {' | '.join(f'{count:,}' for count in counts)} |", f"|---|{'---:|' * len(counts)}"]
     lines += [f"| {name} | {' | '.join(column[name] for column in columns)} |" for name in columns[0]]
+    lines += ["", machine()]
     print("\n".join(lines))
     if given.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, _, rest = text.partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+        put("\n".join(lines) + "\n", BEGIN, END, PAGE)
 
 
 if __name__ == "__main__":
