@@ -34,6 +34,7 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.store.folder import START, FolderEntry, file_name, may_be_log, walk
+from ctxkit.store.opening import cannot_open
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
@@ -226,7 +227,7 @@ class LogSearch:
                     self.print_count(str(path), 0)
                     return
         except CtxkitError as error:
-            self.report(str(path), error)
+            self.report(str(path), _shut(path) or error)
             return
         self.search_one_of_many(file_name(path), inside=True)
 
@@ -445,3 +446,14 @@ def criteria(selecting: Selecting) -> bool:
 
 def _folder(reading: Reading) -> Path | None:
     return Path(reading.sidecar) if reading.sidecar else None
+
+
+def _shut(path: Path) -> CtxkitError | None:
+    """Why a folder that was found below another cannot be looked into; None for a file."""
+    try:
+        os.listdir(path)
+    except NotADirectoryError:
+        return None
+    except OSError as error:
+        return cannot_open(path, error)
+    return None

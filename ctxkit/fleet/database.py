@@ -186,7 +186,8 @@ class Database:
         except ValueError:  # a kind that duckdb has no name for
             kind = ""
         if kind not in READS:
-            raise BadQuery(f"{_word(sql)} does not only read: nothing was run", READ_HINT)
+            word = kind if kind and _word(sql) == "WITH" else _word(sql)
+            raise BadQuery(f"{word} does not only read: nothing was run", READ_HINT)
         return found[0]
 
     def _run(self, statement: Any, sql: str, timeout: float | None) -> Iterator[Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,3 +139,24 @@ def test_what_is_looked_for_is_made_once(tmp_path: Path, monkeypatch: pytest.Mon
         made.clear()
         good(*command)
         assert sorted(made) == ["_stems", "_traces"]
+
+
+def test_a_folder_that_is_shut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said why it cannot be looked into, and not that it is no log; the others are searched."""
+    (tmp_path / "a.jsonl").write_bytes(SMALL)
+    shut = tmp_path / "shut"
+    shut.mkdir()
+
+    def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
+        def refused(path: Any = ".", *more: Any) -> Any:
+            if str(path) == str(shut):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return call(path, *more)
+
+        return refused
+
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    ran = ctxkit("recall", tmp_path, "hello", "-c", "--jobs", "1")
+    assert f"{shut}: permission denied" in ran.err and "is a directory" not in ran.err
+    assert ran.code == 77 and f"{tmp_path / 'a.jsonl'}:" in ran.text

@@ -279,6 +279,7 @@ def test_nothing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: 
         ("SELECT 'a'::INT", r"could not convert", ""),
         ("SELECT 1; SELECT 2", "2 statements", "WITH"),
         ("DROP VIEW messages", "DROP does not only read", ""),
+        ("WITH x AS (SELECT 1) INSERT INTO ops SELECT * FROM ops", "INSERT does not only read", ""),
         ("SELECT * FROM read_text('/etc/passwd')", "/etc/passwd is not one of the tables", "tables: transcripts"),
     ],
 )
