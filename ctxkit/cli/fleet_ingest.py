@@ -28,6 +28,7 @@ def run(
     asked_of_ray = resources(on)
     engine: ShardEngine = on_this_machine
     if asked_of_ray is not None:
+        cluster.require()  # before a dataset is made
         engine = partial(cluster.write_shards, resources=asked_of_ray)
     where = [session_path(place) for place in places]
     with streams.progress("reading logs", "shards") as step:

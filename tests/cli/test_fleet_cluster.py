@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 from ctxkit.cli.fleet_cluster import resources
 from ctxkit.cli.options import FleetEngine, ForCluster
 from ctxkit.errors import Usage
+from ctxkit.fleet.engines import ray as engine
 from ctxkit.fleet.engines.ray import RayResources
+from tests.cli.runner import SMALL, ctxkit
 
 
 def asked(**given: object) -> ForCluster:
@@ -53,3 +58,17 @@ def test_refused(given: dict[str, object], text: str) -> None:
     """What Ray would not take is an error that names the option."""
     with pytest.raises(Usage, match=text):
         resources(asked(engine=FleetEngine.RAY, **given))
+
+
+@pytest.mark.parametrize(
+    ("there", "code", "text"), [(False, 2, "--engine ray needs Ray"), (True, 74, "127.0.0.1:1: no Ray")]
+)
+def test_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool, code: int, text: str) -> None:
+    """Without Ray, or where none answers, `ingest` makes no dataset."""
+    (tmp_path / "a.jsonl").write_bytes(SMALL)
+    spec = importlib.util.find_spec("json") if there else None
+    monkeypatch.setattr(engine, "find_spec", lambda name: spec)
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    ran = ctxkit("fleet", "ingest", tmp_path / "a.jsonl", "-o", tmp_path / "dataset", "--engine", "ray")
+    assert ran.code == code and text in ran.err
+    assert not (tmp_path / "dataset").exists()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One extra alone in an empty environment: `fleet` ingests and asks, `fleet-ray` maps by Ray and runs its tests.
+# One extra alone in an empty environment: `fleet` ingests and asks, `fleet-ray` maps and ingests by Ray and runs its tests.
 # PYTHON chooses the interpreter. Prints one line a step; the first failure ends it.
 set -eu
 
@@ -34,6 +34,9 @@ fleet-ray)
     "$bin/ctxkit" fleet map compact logs --jobs 2 >here
     "$bin/ctxkit" fleet map compact logs --jobs 2 --engine ray >there
     cmp here there
+    "$bin/ctxkit" fleet ingest logs -o dataset -q
+    "$bin/ctxkit" fleet ingest logs -o by-ray -q --jobs 2 --engine ray
+    diff -r dataset/messages by-ray/messages
     cd "$root"
     CTXKIT_FLEET_RAY=all "$bin/python" -m pytest -q -n0 tests/fleet/engines
     ;;

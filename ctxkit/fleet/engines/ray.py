@@ -20,6 +20,7 @@ import warnings
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any, TextIO, cast
 
 import msgspec
@@ -138,12 +139,12 @@ def _started(jobs: int) -> tuple[Any, bool]:
         import ray
         import ray.data
     except ImportError as error:
-        raise Usage("--engine ray needs Ray", "pip install 'ctxkit-cli[fleet-ray]'") from error
+        raise _missing() from error
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if ray.is_initialized():
         return ray, True
-    _must_answer(os.environ.get(ADDRESS, ""))
+    require()
     here = {} if os.environ.get(ADDRESS) else {"num_cpus": jobs, "include_dashboard": False}
     try:
         ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **here)
@@ -151,6 +152,17 @@ def _started(jobs: int) -> tuple[Any, bool]:
         where = os.environ.get(ADDRESS, "this machine")
         raise ClusterFailed(f"{where}: no Ray: {str(error).splitlines()[0][:200]}", f"is {ADDRESS} right?") from error
     return ray, False
+
+
+def require() -> None:
+    """Raises Usage without Ray, and ClusterFailed if nothing answers where RAY_ADDRESS says. Nothing is started."""
+    if find_spec("ray") is None:
+        raise _missing()
+    _must_answer(os.environ.get(ADDRESS, ""))
+
+
+def _missing() -> Usage:
+    return Usage("--engine ray needs Ray: nothing was done", "pip install 'ctxkit-cli[fleet-ray]'")
 
 
 def _must_answer(address: str) -> None:
