@@ -1,5 +1,5 @@
 #!/bin/sh
-# One extra alone in an empty environment: `fleet` ingests and asks, `fleet-ray` maps and ingests by Ray and runs its tests.
+# One extra alone in an empty environment: `fleet` ingests and asks, `fleet-ray` does so by Ray, and runs its tests.
 # PYTHON chooses the interpreter. Prints one line a step; the first failure ends it.
 set -eu
 
