@@ -53,10 +53,11 @@ def test_items_of_a_text(text: str, found: set[Identifier]) -> None:
 
 
 _TRICKY = [
-    "http://a.b", "https://x", "localhost:8080", "5:8080", "8080", "deadbee1", "deadbeef", "v1.2", "1.2.3", "#12", "AB-12",
-    "TS2345", "ENOENT", "E", "KeyError", "Error", "--flag", "a.py", "src/a", "~/b", "../c", "snake_case", "camelCase",
-    "TwoWords", "word", "Word", "CAPS", "é", "café", "_", "__x__", ".", ":", "/", "-", "@", "+", "&", "#", "~", "\\", "'",
-    " ", "\n", "\t", "(", ")", "[", "]", "{", "}", ",", ";", "=", "<", ">", "|", "`", "*", "%", "^", "$", "!", "?", "0", "1", "a",
+    "http://a.b", "https://x", "localhost:8080", "5:8080", "8080", "deadbee1", "deadbeef", "v1.2", "1.2.3",
+    "#12", "AB-12", "TS2345", "ENOENT", "E", "KeyError", "Error", "--flag", "a.py", "src/a", "~/b", "../c",
+    "snake_case", "camelCase", "TwoWords", "word", "Word", "CAPS", "é", "café", "_", "__x__", ".", ":", "/", "-",
+    "@", "+", "&", "#", "~", "\\", "'", " ", "\n", "\t", "(", ")", "[", "]", "{", "}", ",", ";", "=", "<", ">",
+    "|", "`", "*", "%", "^", "$", "!", "?", "0", "1", "a",
 ]  # fmt: skip
 
 
