@@ -7,7 +7,7 @@ names its message.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
@@ -37,8 +37,25 @@ RULE = re.compile(
     re.I,
 )
 """Matches a sentence of the user that sets a rule, by words at its start, behind a mark or behind a word of address."""
-TOLD = re.compile(r"\s*\||.*\?[\s\W]*$", re.S)
-"""Matches a row of a table, or a question: they set no rule."""
+TOLD = re.compile(
+    r"\s*\||.*\?[\s\W]*$|(?:\W*\w+){1,4}\W*:\s*$|.*\b(?:whether|(?:question|point) is|things? (?:we|you) should|"
+    r"and only \w+s|should be (?:good|fine|ok(?:ay)?))\b",
+    re.S | re.I,
+)
+"""Matches a row of a table, a question, a heading, or what is only weighed: they set no rule."""
+ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
+"""Matches a question of the model with the answer that the user chose."""
+WRAPPERS = ("current_datetime", "system_reminder", "system-reminder", "system_notification", "ide_opened_file",
+    "ide_selection")  # fmt: skip
+"""Tags of what programs put before and behind what somebody typed."""
+GAP = 3
+"""The most that the numbers of two messages differ that the user typed one after the other: of what a program's
+compaction took out between two, nobody knows who spoke.
+"""
+MESSAGES = 6
+"""The most messages of a request."""
+UNSAID = frozenset({"No response requested."})
+"""What programs put into the place of an answer."""
 SLASH = re.compile(r"<command-name>(/?[\w:-]+)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.S)
 """Matches a command that the user typed to the program itself."""
 LOOKS = frozenset({"pattern", "query", "regex"})
@@ -91,23 +108,30 @@ class SessionState:
         self.runs.add(place, piece)
         self._search(place, piece)
         if piece.kind in (SegmentKind.USER, SegmentKind.NOTICE) and (text := _asked(piece)):
-            if self._answered:  # what was typed in between belongs to it
+            if piece.tool:  # an answer to the model belongs to what was asked before
+                text = "\n".join(_answers(text)) or text
+            elif self._answered or not self._is_next(piece.name):  # what was typed in between belongs to it
                 self.request = []
-            self.request.append(_Said(piece.name, place, text))
-            self.next, self._answered = None, False
-            for one in sentences(piece.text) if piece.kind == SegmentKind.USER else ():
+            self.request = [*self.request, _Said(piece.name, place, text)][-MESSAGES:]
+            self.next, self._answered = None, self._answered and bool(piece.tool)
+            for one in _told(piece, text):
                 if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and _is_rule(one):
                     self.rules = [rule for rule in self.rules if rule.text != one][1 - RULES :]
                     self.rules.append(_Said(piece.name, place, one))
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
             self._answered = True
-        elif piece.kind == SegmentKind.ASSISTANT:
+        elif piece.kind == SegmentKind.ASSISTANT and piece.text.strip() not in UNSAID:
             self._answered = True
             self.next = _Said(piece.name, place, piece.text[-ENDING:])
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             if touch.how != "read":
                 self._edited.pop(touch.path, None)
                 self._edited[touch.path] = _Said(piece.name, place, touch.path)
+
+    def _is_next(self, name: Name) -> bool:
+        """Whether a message follows the newest one of the request."""
+        last = self.request[-1].name if self.request else None
+        return isinstance(name, int) and isinstance(last, int) and name - last <= GAP
 
     def _search(self, place: int, piece: TextSegment) -> None:
         if piece.kind == SegmentKind.INPUT and piece.argument in LOOKS and piece.call:
@@ -128,8 +152,8 @@ class SessionState:
         many tokens the state may have.
         """
         letters = room * LETTERS
-        if self.request and self.request[-1].name in covered:
-            yield self._request(tag, int(REQUEST * letters))
+        if asked := [one for one in self.request if one.name in covered]:
+            yield _request(asked, tag, int(REQUEST * letters))
         tasks = [one for one in self.tasks if one.name in covered]
         if tasks:
             lines = [
@@ -139,7 +163,8 @@ class SessionState:
             yield StatePart(lines, tuple(one.place for one in tasks))
         for run in reversed(self.runs.open[-FAILED:]):
             if run.name in covered:
-                lines = [f"Failing: {tag(run.name)} {_flat(run.command)[:LONGEST]}"]
+                mended = " (what it names was edited since)" if self.runs.was_edited(run) else ""
+                lines = [f"Failing: {tag(run.name)} {_flat(run.command)[:LONGEST]}{mended}"]
                 yield StatePart([*lines, *(f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))], (run.place,))
         if self.next is not None and self.next.name in covered and (said := _last(self.next.text)):
             yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
@@ -153,23 +178,24 @@ class SessionState:
             if rule.name in covered and all(rule.name != one.name for one in self.request):
                 yield StatePart([f"The user's rule: {tag(rule.name)} {_flat(rule.text)}"], (rule.place,))
 
-    def _request(self, tag: Callable[[Name], str], letters: int) -> StatePart:
-        """The newest request, word for word, as long as it fits; of each of its segments at least the first line."""
+
+def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int) -> StatePart:
+    """The newest request, word for word, as long as it fits, of its newest message first; of each of its messages at
+    least the first line.
+    """
+    said: list[list[str]] = []
+    for one in reversed(request):
         lines: list[str] = []
-        for one in self.request:
-            first = True
-            for line in one.text.strip().split("\n"):
-                room = max(letters, LONGEST if first else 0)
-                if len(line) > room:
-                    lines.append(f"{line[:room]} {CUT}".lstrip())
-                    break
-                letters -= len(line)
-                lines.append(f"{tag(one.name)} {line}" if first else line)
-                first = False
-        return StatePart(
-            [f"Last request: {lines[0]}", *(f"  {line}" for line in lines[1:])],
-            tuple(one.place for one in self.request),
-        )
+        for line in one.text.strip().split("\n"):
+            room = max(letters, 0 if lines else LONGEST)
+            if len(line) > room:
+                lines.append(f"{line[:room]} {CUT}".lstrip())
+                break
+            letters -= len(line)
+            lines.append(line)
+        said.insert(0, [f"{tag(one.name)} {lines[0]}", *lines[1:]])
+    first, *rest = (line for lines in said for line in lines)
+    return StatePart([f"Last request: {first}", *(f"  {line}" for line in rest)], tuple(one.place for one in request))
 
 
 def header(
@@ -196,14 +222,42 @@ def header(
 def _asked(piece: TextSegment) -> str:
     """What the user asks for in a segment: its text, or a command to the program with its arguments; "" for others."""
     if piece.kind == SegmentKind.USER:
-        return piece.text.strip()
+        return _typed(piece.text)
     found = SLASH.search(piece.text[:2000]) if piece.kind == SegmentKind.NOTICE else None
     return f"{found[1]} {(found[2] or '').strip()}".strip() if found is not None and found[2] else ""
 
 
+def _typed(text: str) -> str:
+    """A text of the user without what programs put before and behind it."""
+    text = text.strip()
+    while (tag := next((one for one in WRAPPERS if text.startswith(f"<{one}>")), "")) and (
+        end := text.find(f"</{tag}>")
+    ) > 0:
+        text = text[end + len(tag) + 3 :].lstrip()
+    while tag := next((one for one in WRAPPERS if text.endswith(f"</{one}>")), ""):
+        start = text.rfind(f"<{tag}>")
+        if start < 0:
+            break
+        text = text[:start].rstrip()
+    return text
+
+
+def _answers(text: str) -> Iterator[str]:
+    """Yields the questions that a result answers, each with the answer."""
+    yield from (f"{_flat(asked)} = {_flat(answer)}" for asked, answer in ANSWERED.findall(text))
+
+
+def _told(piece: TextSegment, text: str) -> Iterable[str]:
+    """The sentences of a user's text; of an answer each with its question."""
+    if piece.kind != SegmentKind.USER:
+        return ()
+    return list(_answers(piece.text)) or sentences(text) if piece.tool else sentences(text)
+
+
 def _is_rule(sentence: str) -> bool:
     """Whether a sentence of the user sets a rule."""
-    return TOLD.match(sentence) is None and RULE.search(sentence) is not None
+    answer = sentence.rpartition("? = ")[2]
+    return TOLD.match(sentence) is None and (RULE.search(sentence) or RULE.search(answer)) is not None
 
 
 def _last(text: str) -> str:

@@ -1,7 +1,8 @@
 """Finds what failed in the output of commands: which run, and its lines of test, place, expected and got. Pure.
 
 Lines are known by the runners that print them: go and testify, pytest, jest and vitest, bun, cargo, tsc, eslint, make.
-A later run of the same command supersedes an earlier one; a run of a part supersedes only that part.
+A later run of the same command supersedes an earlier one; a run of a part supersedes only that part. Where every file
+that a failure names was edited since, a run of another command that checks as much supersedes it, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ctxkit.content.identifiers import commands
+from ctxkit.content.identifiers import commands, without_documents
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name
 
@@ -62,15 +63,46 @@ COLUMN = re.compile(r"\S+[:(]\d+[:,]\d+\)?(?::| -| error| warning)")
 """Matches the place of a compiler or a linter. A place without a column, in a run that passed, is a note of a test."""
 RUNS = re.compile(
     r"\b(?:go (?:test|build|vet|run)|pytest|unittest|tox|jest|vitest|mocha|playwright test|cargo \w+|tsc|eslint|biome|"
-    r"(?:bun|npm|pnpm|yarn|deno|mise|just|make|gradle|mvn|dotnet|mix|rake|bundle exec|swift|npx|uv run)\b[ \w:.-]*|"
+    r"(?:bun|npm|pnpm|yarn|deno|mise|just|make|gradlew?|mvnw?|dotnet|mix|rake|bundle exec|swift|npx|uv run)\b[ \w:.-]*|"
     r"golangci-lint|ruff|mypy|pyright|clippy|rspec|phpunit|ctest|markdownlint\S*|pre-commit)\b"
 )
 """Matches a command that tests, builds or checks."""
+CARRIERS = (
+    r"(?:[({!&'\"]\s*|\w+=\$\(|[\w:$]+=\S*\s+|(?:-{1,2}\w\S*|/[ck])\s+|[\d.]+[smh]?\s+|"
+    r"(?:if|while|until|time|exec|command|call|sudo|env|nohup|nice|stdbuf|g?timeout|xvfb-run|winpty|wsl|xargs|npx|pnpx|"
+    r"bunx|uvx|(?:uv|poetry|pipenv|pdm|hatch|rye|coverage) run|bundle exec|dotenv|cross-env|(?:ba|z)?sh|"
+    r"cmd(?:\.exe)?|pwsh|powershell(?:\.exe)?|\S*python[\d.]*|node)\s+){0,16}?"
+)
+LEAD = re.compile(
+    rf"{CARRIERS}(?:(?:docker|podman|kubectl|ssh|nix|conda|direnv)\s.*?\s)?{CARRIERS}(?:[^\s'\"]*[/\\])?(?={RUNS.pattern})"
+)
+"""Matches what may stand before such a command. Elsewhere in a line its words are prose or arguments."""
+TESTS = re.compile(r"\b(?:tests?|specs?|pytest|unittest|tox|jest|vitest|mocha|rspec|phpunit|ctest|e2e)\b")
+BUILDS = re.compile(r"\b(?:build|vet|tsc|tsgo|typecheck|type-check|compile|mypy|pyright|cargo (?:check|clippy))\b")
+LINTS = re.compile(r"lint|\b(?:biome|ruff|clippy|fmt|format|pre-commit)\b")
+ALL = re.compile(r"\b(?:check|checks|ci|verify|validate|all|precommit|prepush)\b|^(?:make|just|mise|rake)$")
+"""Matches commands that test, build or check a style; or do, by their name, all of it. Others install or start."""
+FILE = re.compile(r"[\w./\\@~-]*?([\w.@-]+\.[A-Za-z]{1,4})[:(]\d")
+"""Matches the place of a failure; its group is the name of the file."""
+PACKAGE = re.compile(r"^FAIL\s+(\S+/)?([\w.-]+)(?:\s|$)")
+"""Matches go's line of a package that failed."""
+VALUED = frozenset({"-o", "--output", "-p", "-c", "--config", "--project", "-C", "-w", "--workspace"})
+"""Options with a value that is no path of what is checked."""
+RUNNING = re.compile(r"^Process running with session ID (\d+)", re.M)
+ENDED = re.compile(r"^Process exited with code (\d+)", re.M)
+"""How Codex says that a command goes on, or how it ended."""
+MISTAKE = re.compile(
+    r"not found|No such file or directory|[Uu]nknown (?:flag|option|command)|unrecognized argument|"
+    r"cannot find main module|[Mm]issing script"
+)
+"""Matches a failure to run at all: the command was wrong. The next run of the same program supersedes it."""
+EXIT = re.compile(r"(?:Exit code|Process exited with code):? \d+")
+"""Matches a line that says only that a run failed."""
 PART = re.compile(
     r"\s(?:-run|-k|-t|--filter|--grep|--test-name-pattern|-only)[ =]|::|_test\.\w+|\.test\.\w+|\btest_\w+\.py"
 )
 """Matches a command that runs a part of the tests."""
-QUOTED = re.compile(r"(?<!-c )(?<!-lc )(?<!-Command )(?:'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*\")")
+QUOTED = re.compile(r"(?<!-c )(?<!-lc )(?<!-Command )(?<![\w\\])(?:'[^']*'|\"(?:[^\"\\]|\\.)*\")", re.S)
 """Matches a quoted argument: a pattern or a message, which is not run. What a shell is given with `-c` is."""
 CHOSEN = re.compile(r"\|\s*(?:[ef]?grep|rg|Select-String|sls|findstr)\b(?P<words>[^|;&\n]*)", re.I)
 """Matches a filter behind a command that shows only the lines with its words."""
@@ -91,41 +123,92 @@ class CommandRun(NamedTuple):
     command: str
     failing: tuple[str, ...]
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The names of the files that its failures name."""
+        return frozenset(found[1] for line in self.failing for found in FILE.finditer(line))
+
 
 class CommandRuns:
-    """The newest run of each command that tests, builds or checks. `green`: the place of the newest that passed."""
+    """The newest run of each command that tests, builds or checks. `green`: the newest of them that passed."""
 
     def __init__(self) -> None:
         self._asked: dict[str, tuple[str, bool]] = {}
         """Call -> its command, and whether a filter may hide how it ended."""
+        self._running: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
+        """Session of Codex -> the command that goes on in it, the same, and its failures so far."""
+        self._goes_on: dict[str, str] = {}
+        """Call -> the session that it looks at."""
         self._newest: dict[str, CommandRun] = {}
+        self._edited: dict[str, int] = {}
+        """Name of a file -> the place of its newest edit."""
         self.green: CommandRun | None = None
 
     def add(self, place: int, piece: TextSegment) -> None:
         """Takes the next segment."""
-        if piece.is_script and RUNS.search(piece.text):
+        for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
+            if touch.how != "read":
+                self._edited[_base(touch.path)] = place
+        if piece.kind == SegmentKind.INPUT and piece.argument == "session_id" and piece.text in self._running:
+            self._goes_on[piece.call] = piece.text
+        elif piece.is_script and RUNS.search(piece.text):
             ran = list(_ran(piece.text))
             if ran:
                 self._asked[piece.call] = ran[-1], _hides(piece.text)
+        elif piece.kind == SegmentKind.RESULT and piece.call in self._goes_on:
+            session = self._goes_on.pop(piece.call)
+            if session in self._running:
+                self._ended(place, piece, *self._running.pop(session))
         elif piece.kind == SegmentKind.RESULT and piece.call in self._asked:
-            command, is_hidden = self._asked.pop(piece.call)
-            if is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
-                return
-            run = CommandRun(piece.name, place, command, tuple(failing(piece.text)))
-            if piece.failed and not run.failing:
-                run = run._replace(failing=tuple(_first(piece.text)))
-            self._take(run)
+            self._ended(place, piece, *self._asked.pop(piece.call))
+
+    def _ended(
+        self, place: int, piece: TextSegment, command: str, is_hidden: bool, before: tuple[str, ...] = ()
+    ) -> None:
+        """Takes an output: of the whole run, or of its next part. `before`: what failed in the parts before."""
+        if is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
+            return
+        code = ENDED.search(piece.text)
+        is_zero = code is not None and int(code[1]) == 0 and FAILED.search(ZERO.sub("", piece.text)) is None
+        lines = (*before, *failing(piece.text, passed=is_zero))
+        if code is None and (running := RUNNING.search(piece.text)) is not None:
+            self._running[running[1]] = command, is_hidden, lines
+            return
+        if is_zero and "|" not in command:
+            lines = tuple(failing(piece.text, passed=True))
+        run = CommandRun(piece.name, place, command, _without_exits(lines))
+        if piece.failed and not run.failing:
+            run = run._replace(failing=tuple(_first(piece.text)))
+        self._take(run)
 
     def _take(self, run: CommandRun) -> None:
         key, words = _key(run.command), _words(run.command)
-        is_part = PART.search(run.command) is not None
-        if not is_part:  # the whole supersedes its parts
+        if PART.search(run.command) is None:  # the whole supersedes its parts
             for other in [one for one in self._newest if one.startswith(f"{words} ") or one == words]:
-                del self._newest[other]
-        self._newest.pop(key, None)
-        self._newest[key] = run
-        if not run.failing:
+                if run.failing or _covers(run, self._newest[other]):
+                    del self._newest[other]
+        for other in [
+            one for one, held in self._newest.items() if _words(held.command) == words and _is_mistaken(held)
+        ]:
+            del self._newest[other]
+        if key in self._newest and (run.failing or PART.search(run.command) or _covers(run, self._newest[key])):
+            del self._newest[key]
+        if run.failing or key not in self._newest:
+            self._newest[key] = run
+        if not run.failing and (checked := _checks(run.command)):
             self.green = run
+            if PART.search(run.command) is None and not _scope(run.command):
+                self._supersede(checked)
+
+    def _supersede(self, checked: frozenset[str]) -> None:
+        """Drops failures of other commands that check no more, where all files that they name were edited since."""
+        for key, run in list(self._newest.items()):
+            if run.failing and self.was_edited(run) and _needs(run.command) & checked:
+                del self._newest[key]
+
+    def was_edited(self, run: CommandRun) -> bool:
+        """Whether all files that the failures of a run name were edited since."""
+        return bool(run.files) and all(self._edited.get(file, -1) > run.place for file in run.files)
 
     @property
     def open(self) -> list[CommandRun]:
@@ -133,9 +216,9 @@ class CommandRuns:
         return [run for run in self._newest.values() if run.failing]
 
 
-def failing(text: str) -> Iterable[str]:
-    """Yields the lines of an output that say what failed."""
-    passed = is_passed(text)
+def failing(text: str, *, passed: bool = False) -> Iterable[str]:
+    """Yields the lines of an output that say what failed. `passed`: it is known that nothing did."""
+    passed = passed or is_passed(text)
     for line in text.split("\n"):
         if is_failing(line, passed=passed):
             yield line.strip()
@@ -165,8 +248,8 @@ def _ran(script: str) -> Iterable[str]:
         hidden.append(found[0])
         return f'"\0{len(hidden) - 1}\0"'
 
-    for one in commands(QUOTED.sub(hide, script)):
-        if RUNS.search(one):
+    for one in commands(QUOTED.sub(hide, without_documents(script))):
+        if LEAD.match(one):
             yield " ".join(re.sub(r'"\0(\d+)\0"', lambda found: hidden[int(found[1])], one).split())
 
 
@@ -192,3 +275,77 @@ def _words(command: str) -> str:
 def _key(command: str) -> str:
     """By what runs of the same command are known: without flags; a run of a part by all of its words."""
     return " ".join(command.split()) if PART.search(command) else _words(FLAGS.sub(" ", f" {command} "))
+
+
+def _without_exits(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines without those that say only that it failed, if others say more."""
+    return tuple(line for line in lines if EXIT.fullmatch(line) is None) or lines
+
+
+def _is_mistaken(run: CommandRun) -> bool:
+    """Whether a run failed only because its command was wrong."""
+    return bool(run.failing) and all(MISTAKE.search(line) or EXIT.fullmatch(line) for line in run.failing)
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _checks(command: str) -> frozenset[str]:
+    """What a command that passed has checked: `test`, `build`, `lint`; nothing if it installs or starts something."""
+    words = _words(command)
+    if ALL.search(words):
+        return frozenset({"test", "build", "lint"})
+    if TESTS.search(words):
+        return frozenset({"test", "build"})
+    if BUILDS.search(words):
+        return frozenset({"build"})
+    return frozenset({"lint"}) if LINTS.search(words) else frozenset()
+
+
+def _needs(command: str) -> frozenset[str]:
+    """Which of these checks a run must make to say that what failed here does not any more."""
+    words = _words(command)
+    if TESTS.search(words):
+        return frozenset({"test"})
+    return frozenset({"lint"}) if LINTS.search(words) else frozenset({"build"})
+
+
+def _scope(command: str) -> frozenset[str]:
+    """The paths that a command is given; none if it runs on everything."""
+    found = set[str]()
+    words = FLAGS.sub(" ", f" {command} ").split() if "=" in command or ">" in command else command.split()
+    for before, word in zip(["", *words], words, strict=False):
+        path = word.strip("'\"()").replace("\\", "/")
+        if word.startswith(("-", "$", ">", "2>")) or before in VALUED or ("/" not in path and not path.endswith(".")):
+            continue
+        path = path.removeprefix("./").removesuffix("...").rstrip("/.")
+        if not path:
+            return frozenset()
+        found.add(path)
+    return frozenset(found)
+
+
+def _covers(run: CommandRun, other: CommandRun) -> bool:
+    """Whether what a run checked has all that failed in another one of the same command."""
+    scope, asked = _scope(run.command), _scope(other.command)
+    if not scope:
+        return True
+    if asked and all(any(_within(path, one) for one in scope) for path in asked):
+        return True
+    failed = [f"{found[1] or ''}{found[2]}" for line in other.failing if (found := PACKAGE.match(line)) is not None]
+    if failed:
+        return all(any(f"/{path}".endswith(f"/{one}") for one in scope) for path in failed)
+    places = [
+        found[0].rpartition(":")[0].rpartition("(")[0] or found[0]
+        for line in other.failing
+        for found in FILE.finditer(line)
+    ]
+    return bool(places) and all(
+        any(_within(path.replace("\\", "/").removeprefix("./"), one) for one in scope) for path in places
+    )
+
+
+def _within(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or in it."""
+    return path == folder or path.startswith(f"{folder}/")

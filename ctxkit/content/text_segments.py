@@ -110,10 +110,15 @@ class SegmentReader:
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, tuple[FileTouch, ...]]] = {}
+        self._acts = False
+        """Whether the newest message of the model is a step of SWE-agent, to which its program answers."""
 
     def pieces(self, name: Name, content: Content) -> Iterator[TextSegment]:
         """Yields the segments of message `name`."""
         speaker = self._speaker(content)
+        if speaker == SegmentKind.USER and self._acts:
+            speaker = SegmentKind.RESULT
+        self._acts = speaker == SegmentKind.ASSISTANT and _is_step(content)
         for part in content.parts:
             match part:
                 case Text(text=text) if speaker == SegmentKind.NOTICE and (typed := QUEUED.match(text)) is not None:
@@ -160,6 +165,12 @@ class SegmentReader:
                     name, SegmentKind.INPUT, text, call.name, key, touches=touched, call=call.id, file=file
                 )
                 touched = ()
+
+
+def _is_step(content: Content) -> bool:
+    """Whether it is a step of SWE-agent in a trajectory without calls: its `action` is a command in its text."""
+    row = content.rows[0] if content.rows else {}
+    return isinstance(row.get("action"), str) and "thought" in row and not row.get("tool_calls")
 
 
 def _file(touched: Sequence[FileTouch]) -> str:

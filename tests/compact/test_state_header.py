@@ -170,3 +170,67 @@ def test_a_search_says_what_it_looks_for() -> None:
     assert SessionState(said).patterns == {1: "def load", 2: "def load"}
     text = extract(said, 200, count)
     assert text is not None and '#2 Grep "def load" → src/rows/a.py\n#3 Grep → src/rows/b.py' in text
+
+
+def state_of(*pieces: TextSegment) -> list[str]:
+    """The lines of the state, all messages being summarized."""
+    names = Names.of(piece.name for piece in pieces)
+    return header(SessionState(pieces), names, lambda name: f"#{name}", 400, count)[0]
+
+
+def test_an_answer_belongs_to_the_request() -> None:
+    """What the user chose when the model asked does not take the request's place, and is said with its question."""
+    answer = 'Your questions have been answered: "Which rows?"="Only the new ones" selected preview:\n┌──┐\n└──┘'
+    asked = TextSegment(3, SegmentKind.USER, answer, "AskUserQuestion", call="c")
+    lines = state_of(user(1, "Load the rows."), model(2, "I ask."), asked, model(4, "Now I load the new rows."))
+    assert lines[:2] == ["Last request: #1 Load the rows.", "  #3 Which rows? = Only the new ones"]
+    assert state_of(user(1, "Load."), asked, model(4, "Yes."), user(5, "Go on."), model(6, "I go on."))[2:] == [
+        "The user's rule: #3 Which rows? = Only the new ones"
+    ]
+
+
+def test_requests_with_messages_between_that_nobody_has() -> None:
+    """Where a program's compaction left only what the user typed, the newest alone is the request."""
+    assert state_of(user(4, "Make the branch."), user(65, "Now the style.")) == ["Last request: #65 Now the style."]
+    assert state_of(user(64, "Make the branch."), user(65, "And the style."))[0] == "Last request: #64 Make the branch."
+
+
+def test_the_newest_of_several_requests_is_whole() -> None:
+    """If there is no room for all of them, the older ones are cut."""
+    long = "\n".join(f"Row {number} of the log that was pasted here." for number in range(200))
+    lines = state_of(user(1, f"See this.\n{long}"), user(2, "Mend the last row.\nThen print it."))
+    assert lines[0] == "Last request: #1 See this."
+    assert lines[-2:] == ["  #2 Mend the last row.", "  Then print it."]
+
+
+@pytest.mark.parametrize("tag", ["current_datetime", "system_reminder", "system-reminder", "ide_opened_file"])
+def test_what_programs_put_around_a_request(tag: str) -> None:
+    """It was not typed."""
+    around = f"<{tag}>\n2026-06-24\n</{tag}>"
+    assert state_of(user(1, f"{around}\n\nLoad the rows.\n\n{around}")) == ["Last request: #1 Load the rows."]
+    assert state_of(user(1, "Load."), model(2, "I load."), user(3, around))[0] == "Last request: #1 Load."
+
+
+def test_no_answer_of_a_program() -> None:
+    """What Claude Code writes in the place of an answer is not said by the model."""
+    lines = state_of(user(1, "Load."), model(2, "Now I load the rows."), model(3, "No response requested."))
+    assert lines[-1] == "Said last: #2 Now I load the rows."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The question is if it should have two colours.", "We must decide whether it should be blue.", "The doc must:",
+        "The box takes a newline and only displays the first line.", "Let me try, then we should be good to go.",
+    ],
+)  # fmt: skip
+def test_what_is_weighed_is_no_rule(text: str) -> None:
+    """Nor is a heading, or what is wrong."""
+    assert state_of(user(1, text), model(2, "Yes, I do."), user(3, "Go on.")) == ["Last request: #3 Go on."]
+
+
+def test_a_failure_whose_files_were_edited() -> None:
+    """It may be mended: nothing was run since."""
+    out = "src/rows.ts:3:4 - error TS2345: no such thing"
+    lines = state_of(*ran(1, "npx tsc", out), edit(3, "src/rows.ts"))
+    assert lines == ["Failing: #2 npx tsc (what it names was edited since)", f"  {out}"]

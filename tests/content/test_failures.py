@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ctxkit.content.failures import CommandRuns, failing, is_failing
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.core.derive.files import FileTouch
 
 
 @pytest.mark.parametrize(
@@ -45,13 +48,20 @@ def test_lines_that_say_nothing_failed(line: str) -> None:
     assert not is_failing(line)
 
 
+def pieces_of(command: str, output: str, name: int = 1) -> list[TextSegment]:
+    """A command and its output."""
+    return [
+        TextSegment(name, SegmentKind.INPUT, command, "Bash", "command", call=f"c{name}"),
+        TextSegment(name + 1, SegmentKind.RESULT, output, "Bash", call=f"c{name}"),
+    ]
+
+
 def ran(*runs: tuple[str, str]) -> CommandRuns:
     """Commands with their outputs, one after the other."""
     found = CommandRuns()
     for number, (command, output) in enumerate(runs):
-        call = f"c{number}"
-        found.add(2 * number, TextSegment(2 * number + 1, SegmentKind.INPUT, command, "Bash", "command", call=call))
-        found.add(2 * number + 1, TextSegment(2 * number + 2, SegmentKind.RESULT, output, "Bash", call=call))
+        for place, piece in enumerate(pieces_of(command, output, 2 * number + 1), 2 * number):
+            found.add(place, piece)
     return found
 
 
@@ -126,3 +136,114 @@ def test_what_a_run_that_passed_prints(output: str, lines: list[str] | int) -> N
 def test_failing_lines() -> None:
     """Without blanks around, in order."""
     assert list(failing(f"running\n{BAD}\nok")) == ["--- FAIL: TestA (0.00s)", "a_test.go:3: got 1, want 2"]
+
+
+def edited(place: int, path: str) -> TextSegment:
+    return TextSegment(place, SegmentKind.INPUT, path, "Edit", "file_path", touches=(FileTouch(path, "edit"),))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "git apply <<'EOF'\n+ # For now, just log it for debugging\nEOF", "patch -p1 x '\n+ just log it\n'",
+        'git commit -m "docs: say it\n\nmarkdownlint-cli2 never matches dot-directories"', "cp $(npm root -g)/a b",
+        "git diff -- package.json bun.lock scripts/publish.ts", "echo done; + just break",
+    ],
+)  # fmt: skip
+def test_words_that_are_no_run(script: str) -> None:
+    """A runner's name in a document, a message, an argument: nothing was run."""
+    assert ran((script, "Error: none")).open == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "cd web && CI=1 npm test", "timeout 60 go test ./...", "docker compose run --rm app pytest", "(go test ./...)",
+        ".venv/bin/python -m pytest -q", "bash -lc 'cd a && go test ./...'", "out=$(go test ./...)",
+        "/usr/local/go/bin/go test",
+        "uv run pytest", "sudo -E env A=b make test", "coverage run -m pytest", "./gradlew test",
+        "nice -n 19 cargo test",
+        "cmd /c npm test", "if ! cargo test",
+    ],
+)  # fmt: skip
+def test_what_stands_before_a_run(script: str) -> None:
+    """Variables, other programs, shells, folders."""
+    assert len(ran((script, BAD)).open) == 1
+
+
+def test_before_a_run_takes_linear_time() -> None:
+    """Whatever a script has."""
+    began = time.process_time()
+    for some in ("(" * 190, "docker " * 27, "a=b " * 47, "env " * 47, "-a " * 63, "'\"" * 95):
+        for _ in range(20):
+            ran((f"{some}\ngo test", ""))
+    assert time.process_time() - began < 2
+
+
+def test_a_pass_elsewhere() -> None:
+    """A run of other packages or files says nothing about what failed."""
+    failed = "--- FAIL: TestA (0.00s)\nFAIL\texample.org/rows\t0.1s"
+    assert [one.name for one in ran(("go test ./...", failed), ("go test ./svg/", GOOD)).open] == [2]
+    assert ran(("go test ./...", failed), ("go test ./rows/", GOOD)).open == []
+    lint = "docs/a.md:3:81 error MD013/line-length Line length [Expected: 80; Actual: 90]"
+    assert [one.name for one in ran(("markdownlint docs/a.md", lint), ("markdownlint /tmp/b.md", "")).open] == [2]
+    assert ran(("markdownlint docs/a.md", lint), ("markdownlint docs/", "")).open == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "path", "later", "is_open"),
+    [
+        ("go build ./...", "cli/resume.go:3:4: undefined: id", "cli/resume.go", "mise run test", False),
+        ("go build ./...", "cli/resume.go:3:4: undefined: id", "cli/other.go", "mise run test", True),
+        ("go build ./...", "cli/resume.go:3:4: undefined: id", "cli/resume.go", "mise run lint", True),
+        ("npx tsc --noEmit", "src/a.ts(3,4): error TS2345: no", "src/a.ts", "npm run check", False),
+        ("go test ./...", "--- FAIL: A\n    rows_test.go:3: got 1, want 2", "rows_test.go", "go build ./...", True),
+        ("npx tsc --noEmit", "src/a.ts(3,4): error TS2345: no", "src/a.ts", "npm install", True),
+    ],
+)
+def test_another_command_that_checks_as_much(command: str, output: str, path: str, later: str, is_open: bool) -> None:
+    """Supersedes a failure, if every file that it names was edited in between."""
+    found = ran((command, output))
+    found.add(10, edited(10, path))
+    for place, piece in enumerate(pieces_of(later, "made"), 11):
+        found.add(place, piece)
+    assert bool(found.open) is is_open
+
+
+def test_an_install_is_no_green_run() -> None:
+    """Nor is a program that is started: neither says that the work is right."""
+    assert ran(("npm install", "added 3 packages"), ("go run . serve", "up"), ("npm view x", "1.2")).green is None
+
+
+def test_a_wrong_command() -> None:
+    """The next run of the same program supersedes it, whatever it runs."""
+    wrong = "ERROR: file or directory not found: test/ansi/"
+    assert ran(("pytest test/ansi/ -x", wrong), ("pytest test/test_ansi.py", "3 passed in 0.1s")).open == []
+
+
+def test_a_run_that_goes_on() -> None:
+    """Codex says so, and how it ended: until then it did not fail, whatever it logs."""
+    found = ran(("bun run test", "Process running with session ID 7\nOutput:\n(pass) a\nfatal: no such repository: x"))
+    assert found.open == []
+    look = TextSegment(3, SegmentKind.INPUT, "7", "write_stdin", "session_id", call="d")
+    found.add(3, look)
+    found.add(
+        4,
+        TextSegment(
+            4, SegmentKind.RESULT, "Process running with session ID 7\n(fail) rows > merge", "write_stdin", call="d"
+        ),
+    )
+    found.add(5, look._replace(name=5, call="e"))
+    end = TextSegment(6, SegmentKind.RESULT, "Process exited with code 1\n 1 fail", "write_stdin", call="e")
+    found.add(6, end)
+    assert "(fail) rows > merge" in found.open[0].failing
+    found.add(7, TextSegment(7, SegmentKind.INPUT, "bun run test", "Bash", "command", call="f"))
+    found.add(8, end._replace(name=8, text="Process exited with code 0\nfatal: a test logs this", call="f"))
+    assert found.open == []
+    assert found.green is not None
+
+
+def test_says_more_than_that_it_failed() -> None:
+    """The line with the code is left out where others say why."""
+    assert ran(("go vet ./...", f"Exit code 1\n{BAD}")).open[0].failing[0] == "--- FAIL: TestA (0.00s)"
+    assert ran(("go vet ./...", "Exit code 1")).open[0].failing == ("Exit code 1",)

@@ -107,3 +107,18 @@ def test_what_the_user_typed_meanwhile_is_the_users() -> None:
         "<system-reminder>\nThe user sent a new message while you were working:\nnot on every run\n</system-reminder>"
     )
     assert pieces(1, Content("user", [Text(text)])) == [TextSegment(1, SegmentKind.USER, "not on every run")]
+
+
+def test_outputs_of_a_trajectory_without_calls() -> None:
+    """What SWE-agent answers to a step is an output, though it is in the role of a user; another message is not."""
+    step = Content(
+        "assistant", [Text("I look. ls")], rows=[{"role": "assistant", "thought": "I look.", "action": "ls"}]
+    )
+    said = Content("assistant", [Text("I look.")], rows=[{"role": "assistant"}])
+    found = all_pieces(
+        [(1, Content("user", [Text("Solve it.")])), (2, step), (3, Content("user", [Text("a.py\nbash-$")])), (4, said),
+         (5, Content("user", [Text("Go on.")]))]
+    )  # fmt: skip
+    assert [piece.kind for piece in found] == [
+        SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.RESULT, SegmentKind.ASSISTANT, SegmentKind.USER,
+    ]  # fmt: skip

@@ -66,6 +66,11 @@ _TABLE = (
     _Row(SyntheticKind.NOTICE, "<bash-"),
     _Row(SyntheticKind.NOTICE, "<task-notification>", "</task-notification>"),
     _Row(SyntheticKind.NOTICE, "[Request interrupted by user"),
+    _Row(SyntheticKind.NOTICE, "<ide_opened_file>", "</ide_opened_file>"),
+    _Row(SyntheticKind.NOTICE, "<ide_selection>", "</ide_selection>"),
+    _Row(SyntheticKind.NOTICE, "<current_datetime>", "</current_datetime>"),  # Copilot CLI
+    _Row(SyntheticKind.NOTICE, "<system_reminder>", "</system_reminder>"),
+    _Row(SyntheticKind.NOTICE, "<system_notification>", "</system_notification>"),
 )
 _STOPPED = ("[Request interrupted by user", "<turn_aborted>")
 _REMINDER = _Row(SyntheticKind.NOTICE, "<system-reminder>", "</system-reminder>")

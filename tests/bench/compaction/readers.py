@@ -94,25 +94,33 @@ def main() -> int:
     return 0
 
 
+LABELS = ("reported half", "reported half, other programs", "tuned half", "tuned half, other programs")
+"""Of the tables, in their order."""
+
+
 def groups(runs: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
     """The runs by half, those of Claude Code and Codex apart from the others; each with its name."""
-    for name in ("reported", "tuned"):
-        for label, main in ((f"{name} half", True), (f"{name} half, other programs", False)):
-            if rows := [run for run in runs if run.half == name and run.main == main]:
-                yield label, rows
+    for label in LABELS:
+        name, main = label.split()[0], not label.endswith("programs")
+        if rows := [run for run in runs if run.half == name and run.main == main]:
+            yield label, rows
 
 
 def page(runs: Sequence[Scored], before: str = "") -> Iterator[str]:
     """The tables of the page: for each group, a row for each strategy and budget.
 
-    `before`: the tables that are there; a strategy that was not run keeps its rows.
+    `before`: the tables that are there; a strategy that was not run keeps its rows, a half its tables.
     """
     names = {
         "FRR_ctx": "FRR_ctx", "VLR": "VLR", "keys": "keys found", "questions": "questions answered",
         "errors": "errors", "open errors": "open errors",
     }  # fmt: skip
-    for label, rows in groups(runs):
-        old = _old(before, label)
+    made = dict(groups(runs))
+    for label in LABELS:
+        if label not in made:
+            yield from _section(before, label)
+            continue
+        rows, old = made[label], _old(before, label)
         cases = max(len({run.case for run in rows}), old[0])
         questions = sum(len(one.questions) for one in asked() if one.case in {run.case for run in rows})
         yield f"**{label.capitalize()}** ({cases} cases, {max(questions, old[1])} questions)"
@@ -131,6 +139,13 @@ def page(runs: Sequence[Scored], before: str = "") -> Iterator[str]:
         for name in sorted(found, key=lambda one: ORDER.index(one) if one in ORDER else len(ORDER)):
             yield from found[name]
         yield ""
+
+
+def _section(page: str, label: str) -> Iterator[str]:
+    """The lines of the table of this label, as they are."""
+    found = re.search(rf"^\*\*{label.capitalize()}\*\* .*?(?=^\*\*|^<!--|\Z)", page, re.M | re.S)
+    if found is not None:
+        yield from [*found[0].rstrip("\n").split("\n"), ""]
 
 
 def _old(page: str, label: str) -> tuple[int, int, dict[str, list[str]]]:

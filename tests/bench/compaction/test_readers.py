@@ -39,6 +39,14 @@ def test_rows() -> None:
     assert "| ctxkit extract (1 cases) | 10 % |" in "\n".join(page(some))
 
 
+def test_a_half_that_is_not_run() -> None:
+    """Its tables stay as they are."""
+    tuned = "\n".join(page([scored("cozempic", 10, 0.5)]))
+    both = "\n".join(page([scored("cozempic", 10, 0.75)._replace(half="reported")], tuned))
+    assert both.startswith("**Reported half** (1 cases") and tuned.strip() in both
+    assert "\n".join(page([scored("cozempic", 10, 0.75)._replace(half="reported")], both)) == both
+
+
 def test_trims(case: Ready) -> None:
     """Both fit, and differ; a budget below what never goes gives nothing."""
     made_by = {name: readers.EVERY[name](case, case.total * 3 // 5) for name in TRIMS}
