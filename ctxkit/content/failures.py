@@ -23,7 +23,7 @@ SAYS = re.compile(
     r"cannot find|not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
     r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
     r"(?:\b[Ee]xit(?:ed with)?|[Rr]eturn) (?:code|status):? [1-9]|"
-    r"\bNot equal:|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED"
+    r"\bNot equal:|^assertion .*\bfailed\b|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED"
 )
 """Matches words about a failure anywhere in a line."""
 HINT = re.compile(
@@ -38,6 +38,14 @@ BEGINS = re.compile(
     re.I,
 )
 """Matches the start of a line about a failure: its mark, its place, or what was expected and what came."""
+GOT = re.compile(r"(?:expected|actual|received|got|want|left|right)\s*: ?\S", re.I)
+"""Matches what was expected and what came, however short: `left: 1`."""
+FRAME = re.compile(r"at (?:\S[^()]* \()?[^\s()]+\.(?:test|spec)\.[cm]?[jt]sx?:\d+:\d+\)?$")
+"""Matches the place in a test, as jest and bun print it."""
+LISTED = re.compile(r"\d+:\d+\s+error\s", re.I)
+"""Matches eslint's line of an error: its file stands above."""
+LONE = re.compile(r"(?:[A-Za-z]:)?[\w./\\@~-]*[\w-]\.[A-Za-z]{1,5}$")
+"""Matches a line that is a path."""
 PLACED = re.compile(r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S")
 """Matches an indented place, as go's tests print it."""
 NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|"
@@ -219,9 +227,16 @@ class CommandRuns:
 def failing(text: str, *, passed: bool = False) -> Iterable[str]:
     """Yields the lines of an output that say what failed. `passed`: it is known that nothing did."""
     passed = passed or is_passed(text)
+    file = ""
     for line in text.split("\n"):
+        words = line.strip()
         if is_failing(line, passed=passed):
-            yield line.strip()
+            if file and LISTED.match(words):
+                yield file
+                file = ""
+            yield words
+        elif LONE.match(words):
+            file = words
 
 
 def is_passed(text: str) -> bool:
@@ -234,9 +249,14 @@ def is_failing(line: str, *, passed: bool = False) -> bool:
     those that its tests log, and only a compiler's place counts.
     """
     words = line.strip()
-    if not SHORTEST <= len(words) <= LONGEST or (passed and COLUMN.match(words) is None):
+    if (
+        len(words) > LONGEST
+        or (len(words) < SHORTEST and GOT.match(words) is None)
+        or (passed and COLUMN.match(words) is None)
+    ):
         return False
-    says = BEGINS.match(words) or (HINT.search(words) and SAYS.search(words)) or PLACED.match(line)
+    says = BEGINS.match(words) or (HINT.search(words) and SAYS.search(words))
+    says = says or PLACED.match(line) or FRAME.match(words)
     return says is not None and NONE.search(words) is None
 
 
