@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ctxkit.content.failures import CommandRuns, failing, is_failing
+from ctxkit.content.failures import HINT, SAYS, CommandRuns, failing, is_failing
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import FileTouch
 
@@ -255,3 +257,9 @@ def test_the_file_above_a_list() -> None:
     """Eslint names it once, above its errors."""
     output = "/w/src/a.ts\n  3:4  error  'x' is not defined  no-undef\n  5:1  error  'y' is not defined  no-undef\n"
     assert list(failing(output)) == ["/w/src/a.ts", *(line.strip() for line in output.split("\n")[1:3])]
+
+
+@given(st.from_regex(SAYS))
+def test_whatever_says_that_something_failed_has_a_hint(line: str) -> None:
+    """A line without a hint is not searched any further."""
+    assert HINT.search(line)
