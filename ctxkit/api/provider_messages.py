@@ -30,7 +30,7 @@ def rows(message: object) -> list[Row]:
         return [_checked(given)]
     if form == "gemini":
         return list(_of_gemini(given))
-    return _lines(from_messages([given]))
+    return _lines(_read([given]))
 
 
 def response_rows(response: object) -> list[Row]:
@@ -46,12 +46,12 @@ def response_rows(response: object) -> list[Row]:
     elif isinstance(candidates := given.get("candidates"), list) and candidates:
         found = rows({"role": "model", **_inner(candidates[0], "content")})
     elif isinstance(output := given.get("output"), list):
-        found = _lines(from_messages([plain(item) for item in output]))
+        found = _lines(_read([plain(item) for item in output]))
     elif isinstance(given.get("role"), str) and given.get("type") in (None, "message"):
         kept = ("role", "content", "tool_calls", "name", "agent", "thread", "ts", "reasoning_content", "refusal")
         found = rows({key: value for key, value in given.items() if key in kept})
     if not found:
-        keys = ", ".join(map(str, given))[:80]
+        keys = ", ".join(map(str, given))[:80] or "none"
         raise BadMessage(f"not a response of a known provider: its keys are {keys}: nothing was added", "add(message)")
     usage = given.get("usage") or given.get("usageMetadata") or given.get("usage_metadata")
     model = given.get("model") or given.get("modelVersion") or given.get("model_version")
@@ -82,6 +82,13 @@ def _form(given: Row) -> str:
     if isinstance(given.get("role"), str):
         return "chat" if given.get("type") != "message" or "id" not in given else "responses"
     return "responses"
+
+
+def _read(given: list[Row]) -> InMemoryMessages[Row]:
+    try:
+        return from_messages(given)
+    except BadMessage as error:
+        raise BadMessage(f"{error.message}: nothing was added", error.hint) from error
 
 
 def _lines(held: InMemoryMessages[Row]) -> list[Row]:
@@ -120,7 +127,7 @@ def _of_gemini(given: Row) -> Iterator[Row]:
         yield {"role": "assistant" if given.get("role") == "model" else "user", "content": ""}
     if not rest:
         return
-    held = from_messages([{"role": given.get("role", "user"), "parts": rest}])
+    held = _read([{"role": given.get("role", "user"), "parts": rest}])
     known = [part.get("functionCall") or part.get("function_call") for part in rest]
     ids = [call.get("id") for call in known if isinstance(call, dict)]
     for row in _lines(held):

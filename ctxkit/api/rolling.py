@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
@@ -24,7 +24,7 @@ from ctxkit.api.fit import as_arguments
 from ctxkit.api.log import Log
 from ctxkit.api.prompt import To
 from ctxkit.api.provider_messages import response_rows, rows
-from ctxkit.api.rolling_summary import Summarizer, Summary, asked, cut_to, summarized
+from ctxkit.api.rolling_summary import Summarizer, Summary, asked, awaited, cut_to, summarized
 from ctxkit.api.working_copy import WorkingCopy, in_memory
 from ctxkit.changes import protect as protecting
 from ctxkit.content.calls import Calls
@@ -203,7 +203,7 @@ class RollingBase:
         it, False: nothing does, None: as the config's `trim.summarize` says. `protect`: as in the method. `log`: a
         `Log` or a path, which is created if it does not exist; None: in memory. `target`: what a cut leaves, in
         percent of the budget. `tools`: definitions that you send beside the
-        body of a request: they count. `on_trim`, `on_compact`: called after each cut.
+        body of a request: they count. `on_trim`, `on_compact`: called after each cut; they may be async.
         `memory`: the notes of a project, as a system message before the messages: a `Memory`, or the folder of one;
         `memory_tokens`: most tokens of them (default: the config's `memory.tokens`), and never more than a quarter of
         the budget.
@@ -243,6 +243,8 @@ class RollingBase:
             raise Usage(f"target={target!r}: nothing was opened", "a share of the budget, such as 80 or '80%'")
         self.target = share / 100
         self.on_trim, self.on_compact = on_trim, on_compact
+        self._unawaited: list[Awaitable[object]] = []
+        """What async callbacks returned: awaited once the cut is made."""
         self._summarize: Summarizer | None = summarize if callable(summarize) else None
         self._summarizes = self.log.config["trim.summarize"] if summarize is None else bool(summarize)
         self._predicates: list[Predicate] = []
@@ -735,8 +737,13 @@ class RollingBase:
         else:
             self._trims += 1
             called = self.on_trim
-        if called is not None:
-            called(cut)
+        found = None if called is None else called(cut)
+        if inspect.isawaitable(found):
+            self._unawaited.append(found)
+
+    def _called(self) -> Iterator[Awaitable[object]]:
+        while self._unawaited:
+            yield self._unawaited.pop(0)
 
     def _decided(self) -> Generator[list[Row], str | Exception, tuple[Trim | Compact, str | None, int]]:
         """The op that makes the context fit, why rules wrote its summary, and how many messages it shortens."""
@@ -815,12 +822,15 @@ class RollingContext(RollingBase):
         if self._asking:
             raise _inside()
         work = self._cutting()
-        rows_ = next(work, None)
-        while rows_ is not None:
-            try:
+        try:
+            rows_ = next(work, None)
+            while rows_ is not None:
                 rows_ = work.send(self._ask(rows_))
-            except StopIteration:
-                return
+        except StopIteration:
+            pass
+        finally:
+            for one in self._called():
+                awaited(one)
 
     @_in_turn
     def context(self) -> list[Row]:
@@ -866,17 +876,24 @@ class AsyncRollingContext(RollingBase):
         """As that of `RollingContext`."""
         if self._asking is not None and self._asking is asyncio.current_task():
             raise _inside()
-        async with self._busy:
-            work = self._cutting()
-            with self._turn:
-                asked = next(work, None)
-            while asked is not None:
-                given = await self._ask(asked)
-                try:
-                    with self._turn:
-                        asked = work.send(given)
-                except StopIteration:
-                    return
+        try:
+            async with self._busy:
+                await self._cut()
+        finally:
+            for one in self._called():
+                await one
+
+    async def _cut(self) -> None:
+        work = self._cutting()
+        with self._turn:
+            asked = next(work, None)
+        while asked is not None:
+            given = await self._ask(asked)
+            try:
+                with self._turn:
+                    asked = work.send(given)
+            except StopIteration:
+                return
 
     async def context(self) -> list[Row]:
         """As that of `RollingContext`."""

@@ -122,23 +122,26 @@ def summarized(what: Summary, *, own: bool) -> Generator[list[Row], str | Except
 
 
 def asked(summarize: Summarizer, rows: list[Row]) -> str:
-    """The text of a summarizer, which may be async; then no event loop may run in this thread.
-
-    Raises Usage if one does, and what the summarizer raises.
-    """
+    """The text of a summarizer, which may be async: `awaited`. Raises what it raises."""
     found = summarize(rows)
-    if not inspect.isawaitable(found):
-        return found
+    return awaited(found) if inspect.isawaitable(found) else found
+
+
+def awaited(found: Awaitable[Any]) -> Any:
+    """The result of an async function that a program gave; no event loop may run in this thread.
+
+    Raises Usage if one does, and what the function raises.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(_awaited(found))
     if inspect.iscoroutine(found):
         found.close()
-    raise Usage("an async summarizer cannot be awaited inside a running event loop", "AsyncRollingContext")
+    raise Usage("an async function cannot be awaited inside a running event loop", "AsyncRollingContext")
 
 
-async def _awaited(found: Awaitable[str]) -> str:
+async def _awaited(found: Awaitable[Any]) -> Any:
     return await found
 
 

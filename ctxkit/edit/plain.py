@@ -191,7 +191,8 @@ class PlainReader:
         found, name = max(fitting, key=lambda one: len(one[1]))
         speakers = self._speakers[name]
         if len(speakers) > 1:
-            self._wrong(number, f"more than one speaker has this name: {', '.join(one.role for one in speakers)}")
+            said = ", ".join(f"{one.role}{one.agent and f' of agent {line(one.agent)}'}" for one in speakers)
+            self._wrong(number, f"more than one speaker has this name: {said}")
             return None
         return speakers[0], found[len(name) + 1 :]
 
@@ -284,11 +285,13 @@ def _folded(block: DraftBlock | None) -> list[FoldedPart]:
 
 
 def _speakers(blocks: Iterable[DraftBlock]) -> dict[str, list[DraftBlock]]:
-    """Name -> the speakers that have it, each as an empty new message; roles are names too."""
+    """Name -> the speakers that have it, each as an empty new message; roles are names too. A reply is its agent's; to
+    whom others speak is no part of their name: a new message of theirs is for all agents.
+    """
     found: dict[str, list[DraftBlock]] = {}
     for block in blocks:
         if block.role in ROLES:
-            one = DraftBlock("", block.role, name=block.name, agent=block.agent)
+            one = DraftBlock("", block.role, name=block.name, agent=block.agent if block.role == "assistant" else "")
             if one not in found.setdefault(line(speaker(block)), []):
                 found[line(speaker(block))].append(one)
     for role in ("user", "assistant", "system"):

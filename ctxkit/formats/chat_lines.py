@@ -13,7 +13,7 @@ from typing import Any
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.roles import RESULTS
 from ctxkit.core.text.json_text import dumps
-from ctxkit.formats.bodies import clean
+from ctxkit.formats.bodies import clean, signature_of
 from ctxkit.formats.chat_parts import part_of, parts_of
 from ctxkit.formats.response_kinds import is_item
 
@@ -113,12 +113,16 @@ def _reads(raw: Json, part: Part) -> bool:
 
 
 def _call(call: Call) -> Json:
-    """A call in OpenAI's form: the log's own block if it has this id."""
+    """A call in OpenAI's form: the log's own block if it has this id; else with Gemini's signature, as OpenAI's form of
+    its API has it.
+    """
     raw = call.raw or {}
     if raw.get("id") == call.id and isinstance(raw.get("function"), dict):
         return raw
     arguments = call.arguments if isinstance(call.arguments, str) else dumps(clean(call.arguments, False))
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    signature = signature_of(raw)
+    return made | ({"extra_content": {"google": {"thought_signature": signature}}} if signature else {})
 
 
 def _extra(raw: Json | None, kind: str) -> Json:

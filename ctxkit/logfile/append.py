@@ -16,10 +16,10 @@ import msgspec
 
 from ctxkit.core.context import shown_names
 from ctxkit.core.ledger import build
-from ctxkit.core.ops import Edit, LogPosition, Op, Restore, to_body
+from ctxkit.core.ops import Edit, LogPosition, Op, Restore, parse, to_body
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
-from ctxkit.core.text.json_text import dumps, spelled
+from ctxkit.core.text.json_text import dumps, loads, spelled
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, Usage
@@ -96,7 +96,7 @@ class AppendableLog(OpenLog):
 
     def append(self, body: dict[str, Any], recheck: Callable[[], None] | None = None) -> None:
         """Append one op, durably. Raises OpsAppended if ops were appended since the log was read; UpdatedElsewhere,
-        Locked, WriteFailed, NoPermission: then the op does not count as appended.
+        Locked, WriteFailed, NoPermission: then the op does not count as appended; Usage for one that no log could read.
 
         `recheck`: called if messages were appended since, while the log is locked; an error that it raises refuses the
         op.
@@ -116,6 +116,10 @@ class AppendableLog(OpenLog):
             grown(ops)
 
         line = dumps(body).encode("ascii")
+        try:
+            parse(loads(line))
+        except ValueError as error:  # a program gave a value of another type
+            raise Usage(f"{body['ctxkit']}: {error}: nothing was appended", "a value of this type") from error
         opening = self.opening
         if isinstance(opening.source, GrowingSource):
             opening.source.append(line)

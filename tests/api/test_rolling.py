@@ -162,6 +162,46 @@ def test_a_summarizer_that_is_async() -> None:
     assert one == other and cuts == 1 and not RULES["anthropic"](body)
 
 
+def test_a_callback_that_is_async() -> None:
+    """It is awaited after the cut, when it may ask for the context; the plain object runs it, if no loop does."""
+    seen: list[int] = []
+
+    async def asks() -> None:
+        context = AsyncRollingContext(**LIMIT)
+
+        async def tell(cut: ContextCut) -> None:
+            seen.append(len(await context.context()) and cut.after)
+
+        context.on_trim = tell
+        for turn in turns(40):
+            for row in turn:
+                context.add(row)
+        await context.context()
+        assert seen == [context.tokens]
+
+    asyncio.run(asyncio.wait_for(asks(), 60))
+
+    async def count(cut: ContextCut) -> None:
+        seen.append(cut.after)
+
+    plain = rolling(on_trim=count)
+    for turn in turns(40):
+        for row in turn:
+            plain.add(row)
+    plain.context()
+    assert seen[1:] == [plain.tokens]
+
+    async def inside() -> None:
+        with pytest.raises(Usage, match="running event loop"):
+            for turn in turns(40):
+                for row in turn:
+                    plain.add(row)
+            plain.context()
+        assert plain.tokens <= plain.budget
+
+    asyncio.run(inside())
+
+
 def test_an_op_while_the_summarizer_is_asked() -> None:
     """What the program does meanwhile counts: the cut is decided again."""
     contexts: list[RollingContext] = []
@@ -572,6 +612,8 @@ def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:
         (lambda: rolling(5), Usage),  # type: ignore[arg-type]
         (lambda: rolling(memory=5), Usage),
         (lambda: rolling().add({"text": "x"}), BadMessage),
+        (lambda: rolling().add({"type": "message"}), BadMessage),
+        (lambda: rolling().mark(5), Usage),  # type: ignore[arg-type]
         (lambda: rolling().add("x"), BadMessage),
         (lambda: rolling().add({"role": "user", "content": {1, 2}}), BadMessage),
         (lambda: rolling().add({"ctxkit": "clear"}), BadMessage),
@@ -581,8 +623,9 @@ def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:
 )
 def test_wrong(wrong: Callable[[], object], error: type[CtxkitError]) -> None:
     """What cannot be done is an error of ctxkit's that says so."""
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         wrong()
+    assert error is not BadMessage or caught.value.message.endswith("nothing was added")
 
 
 def test_a_foreign_log(tmp_path: Path) -> None:
@@ -590,6 +633,17 @@ def test_a_foreign_log(tmp_path: Path) -> None:
     source = Path(__file__).resolve().parents[2] / "fixtures/guide/session.jsonl"
     with pytest.raises(ForeignLog):
         rolling(source)
+
+
+def test_the_signature_of_gemini() -> None:
+    """A call keeps what Gemini signed it with: without it, Gemini thinks anew."""
+    context = rolling()
+    context.add({"role": "user", "parts": [{"text": "q"}]})
+    call = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "QUJD"}
+    context.add_response({"candidates": [{"content": {"role": "model", "parts": [call]}}]})
+    context.add({"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {"result": "seen"}}}]})
+    [part] = context.request("gemini")["contents"][1]["parts"]
+    assert part["thoughtSignature"] == "QUJD"
 
 
 def test_rows_of_the_caller_are_its_own() -> None:

@@ -264,6 +264,20 @@ def test_names_of_two_speakers() -> None:
     assert told == "more than one speaker has this name: user, assistant"
 
 
+def test_a_user_of_several_agents() -> None:
+    """To which agent a person spoke is no part of the name: a new message is for all, a reply is its agent's."""
+    rows = [message("user", "a", 0, agent="frodo"), message("user", "b", 1, agent="sam")]
+    log = opened(lines(*rows, message("assistant", "c", 2, agent="sam")))
+    log.edit(log.draft(plain=True) + "\n[new] User: d\n[new] sam: e\n")
+    added = [item.message for item in log.state().board.items.values()]
+    assert [(one["role"], one.get("agent"), one["content"]) for one in added] == [
+        ("user", None, "d"), ("assistant", "sam", "e"),
+    ]  # fmt: skip
+    twins = opened(lines(*(message("assistant", "a", 0, name="Bo", agent=one) for one in ("x", "y"))))
+    [(_, told)] = wrong(twins, twins.draft(plain=True) + "\n[new] Bo: c\n")
+    assert told == "more than one speaker has this name: assistant of agent x, assistant of agent y"
+
+
 def test_a_name_with_a_colon() -> None:
     """The longest name that fits is meant."""
     log = opened(lines(message("user", "a", 0, name="Bo"), message("assistant", "b", 1, name="Bo: the 2nd")))

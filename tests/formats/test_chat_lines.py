@@ -80,6 +80,21 @@ LINES: dict[str, tuple[Content, dict[str, Any]]] = {
             "tool_calls": [{"id": "A", "type": "function", "function": {"name": "f", "arguments": '{"k":1}'}}],
         },
     ),
+    "a call that Gemini signed": (
+        Content("assistant", [Call("A", "f", {}, {"functionCall": {"name": "f"}, "thoughtSignature": "QUJD"})]),
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "A",
+                    "type": "function",
+                    "function": {"name": "f", "arguments": "{}"},
+                    "extra_content": {"google": {"thought_signature": "QUJD"}},
+                }
+            ],
+        },
+    ),
     "a call before words": (
         Content("assistant", [Call("A", "f", {"k": 1}), Text("x")]),
         {

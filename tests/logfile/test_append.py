@@ -25,6 +25,15 @@ def test_new_ids() -> None:
         check_id(one)
 
 
+def test_an_op_that_no_log_could_read(tmp_path: Path) -> None:
+    """A value of another type, given by a program, is refused: the log would be refused from then on."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(before := b'{"role": "user", "content": "a"}\n')
+    with pytest.raises(Usage, match="nothing was appended"):
+        Log.open(path).mark(5)  # type: ignore[arg-type]
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("text", ["a", "run-7", "01J0ABC", "x_1", "A" * 128])
 def test_ids(text: str) -> None:
     """Letters, digits, - and _."""
