@@ -45,7 +45,7 @@ def read_archetype(name: str, user: Path) -> tuple[Path, dict[str, Any]]:
         if key is None:
             raise BadConfig(f"{place}unknown key {word[:80]}{UNCHANGED}", f"its keys: {', '.join(AGENT_KEYS)}")
         require(key, word, value, place, UNCHANGED)
-        made[word] = _absolute(key, value, file.absolute().parent, place)
+        made[word] = _absolute(key, value, Path(os.path.realpath(file.parent)), place)
     if not made:
         raise BadConfig(f"{file}: it sets nothing{UNCHANGED}", f"its keys: {', '.join(AGENT_KEYS)}")
     return file, made

@@ -34,7 +34,9 @@ LARGEST = 1 << 20
 FILES, SCANNED = 100, 10_000
 """The most files of a folder or pattern that are put into a context, and the most names that are read for them."""
 INSIDE = "/./"
-"""In an absolute path: what comes before is a folder that no link in what follows may lead out of, as a stranger's."""
+"""In an absolute path, as of an archetype: what comes before is a stranger's folder. No link in what follows may lead
+out of it, and it may not become a link itself.
+"""
 _MAGIC = re.compile(r"[*?\[]")
 """The characters that make a name a pattern, if no file or folder has this name."""
 _ALL = "**"
@@ -198,9 +200,9 @@ def folder_of(log: OpenLog) -> Path:
     return log.opening.path.resolve().parent if log.opening.path else Path.cwd()
 
 
-def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFiles:
+def configured_files(folder: Path, name: str, *, several: bool, whose: str = "the log's") -> ConfiguredFiles:
     """The files that `name` stands for, in a log's `folder`: a file; with `several` also all files below a folder, or
-    those that fit a pattern (`*`, `**`, `?`, `[]`), sorted by path.
+    those that fit a pattern (`*`, `**`, `?`, `[]`), sorted by path. `whose`: folder, in words.
 
     Hidden files and links that lead out are left out, and so is what is beyond FILES or LARGEST bytes in a folder.
     Raises BadConfig if there is nothing of that name, or nothing fits.
@@ -209,7 +211,10 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
         raise BadConfig("not a file name")
     root, marked, inner = name.partition(INSIDE)
     if marked and root.startswith(("/", "~/")):
-        made = configured_files(Path(os.path.realpath(os.path.expanduser(root))), inner, several=several)
+        real = os.path.realpath(os.path.expanduser(root))
+        if real != root and not root.startswith("~/"):
+            return ConfiguredFiles([], [f"{root} is a link, or is below one: ignored"])
+        made = configured_files(Path(real), inner, several=several, whose="the archetype's")
         files = [(name if source == inner else f"{root}/{source}", place) for source, place in made.files]
         return made._replace(files=files)
     path = PurePosixPath(name)
@@ -218,16 +223,16 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
     found = Path(os.path.realpath(place))
     if os.path.lexists(place) and not (several and found.is_dir()):
         if not elsewhere and not found.is_relative_to(folder):
-            return ConfiguredFiles([], ["a link leads out of the log's folder: ignored"])
+            return ConfiguredFiles([], [f"a link leads out of {whose} folder: ignored"])
         return ConfiguredFiles([(name, found)], [])
     fixed = _fixed(place.parts)
     base, pattern = Path(*place.parts[:fixed]), place.parts[fixed:] or (_ALL,)
     if not several or not base.is_dir():
         raise BadConfig("no such file")
     if not elsewhere and not Path(os.path.realpath(base)).is_relative_to(folder):
-        return ConfiguredFiles([], ["a link leads out of the log's folder: ignored"])
+        return ConfiguredFiles([], [f"a link leads out of {whose} folder: ignored"])
     start = os.path.relpath(base, folder) if not elsewhere else str(base)
-    return _below(base, pattern, "" if start == "." else start, folder if not elsewhere else base)
+    return _below(base, pattern, "" if start == "." else start, folder if not elsewhere else base, whose)
 
 
 def _fixed(parts: Sequence[str]) -> int:
@@ -280,7 +285,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> ConfiguredFiles:
+def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path, whose: str) -> ConfiguredFiles:
     """The files below `base` that fit, sorted by path, up to the limits. Raises BadConfig if there is none;
     NoPermission, ReadFailed if `base` cannot be listed.
     """
@@ -302,7 +307,7 @@ def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> Conf
     for match in some[:SCANNED]:
         source, real = os.path.join(start, match), Path(os.path.realpath(base / match))
         if not real.is_relative_to(inside):
-            left_out.append(f"{source}: a link leads out of the log's folder: ignored")
+            left_out.append(f"{source}: a link leads out of {whose} folder: ignored")
             continue
         if real.is_dir():
             if os.path.islink(base / match):

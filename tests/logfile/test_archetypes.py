@@ -99,3 +99,20 @@ def test_swapped_for_a_link_later(folder: Path, tmp_path: Path, swapped: str) ->
     (tmp_path / "lore/ring.md").write_text("secret")
     (folder / swapped).symlink_to(tmp_path / ("lore" if swapped == "lore" else "secret.md"))
     assert "secret" not in read_now()
+
+
+def test_its_folder_swapped_for_a_link_later(folder: Path, tmp_path: Path) -> None:
+    """Nothing is read from where it leads; a folder that was a link when the archetype was set is where it led then."""
+    (tmp_path / "link").symlink_to(folder)
+    (folder / "x.toml").write_text('docs = ["prompt.md"]\n')
+    _, found = read_archetype(str(tmp_path / "link/x.toml"), tmp_path / "none/config.toml")
+    [name] = found["docs"]
+    assert [path.read_text() for _, path in configured_files(tmp_path, name, several=True).files] == [
+        "You are a hobbit."
+    ]
+    folder.rename(tmp_path / "moved")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/prompt.md").write_text("secret")
+    folder.symlink_to(tmp_path / "elsewhere")
+    made = configured_files(tmp_path, name, several=True)
+    assert not made.files and made.left_out == [f"{folder} is a link, or is below one: ignored"]
