@@ -493,7 +493,7 @@ class RollingBase:
             self._pair(row)
             row.setdefault("ts", iso(self.log.clock()))
             line = dumps(row).encode("ascii")
-            guarded = any(one(row) for one in self._predicates)  # before the append: it may raise
+            guarded = any(one(deepcopy(row)) for one in self._predicates)  # before the append: it may raise
             AppendableLog.add_message(self.log, row)
             before = self._known[0]
             self._sync()

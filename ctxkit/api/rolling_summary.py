@@ -148,10 +148,12 @@ async def _awaited(found: Awaitable[Any]) -> Any:
 class OwnWords:
     """A program's own summarizer, as `compact/summarize_dropped.py` asks it: once, whatever room is tried.
 
-    Raises BadSummary for what is no text, and what the summarizer raises.
+    Raises Usage for what is no function, BadSummary for what is no text, and what the summarizer raises.
     """
 
     def __init__(self, summarize: Summarizer, counts: Callable[[Sequence[str]], list[int]]) -> None:
+        if not callable(summarize):
+            raise Usage(f"summarize={summarize!r}: nothing was changed", "a function")
         self._summarize, self._counts = summarize, counts
         self._text: str | None = None
 

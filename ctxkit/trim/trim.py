@@ -454,11 +454,15 @@ def _held(state: State, unit: TrimUnit) -> str:
 def _too_large(found: Trimming) -> str:
     words = [ROOM[TrimRank.SYSTEM], ROOM[TrimRank.INSTRUCTION], FIRST, ROOM[TrimRank.PROTECTED], UNFINISHED]
     sizes = dict.fromkeys([*words, ROOM[TrimRank.TASK]], 0)
+    shortened = set[str]()
     for place, unit in enumerate(found.units):
         if unit.rank in ROOM:  # a long first message counts as it would be shortened
-            size = unit.tokens - sum(cut.saves for cut in found._shortening.large(place))
-            sizes[_held(found.state, unit)] += size
-    parts = [f"{word} ({size:,} tokens)" for word, size in sizes.items() if size]
+            word, saved = _held(found.state, unit), sum(cut.saves for cut in found._shortening.large(place))
+            sizes[word] += unit.tokens - saved
+            if saved:
+                shortened.add(word)
+    after = {word: " when shortened" for word in shortened}
+    parts = [f"{word} ({size:,} tokens{after.get(word, '')})" for word, size in sizes.items() if size]
     if found.fixed:
         parts.append(f"what is sent besides messages ({found.fixed:,} tokens)")
     if not any(sizes.values()):

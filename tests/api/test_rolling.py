@@ -686,6 +686,18 @@ def test_a_predicate_that_fails() -> None:
     assert len(context.log.messages) == 0
 
 
+def test_a_predicate_that_changes_its_row() -> None:
+    """It has a row of its own: what was said is what is added."""
+
+    def changes(row: Row) -> bool:
+        row["content"] = "another"
+        return True
+
+    context = rolling(protect=changes)
+    context.add({"role": "user", "content": "hi"})
+    assert context.context()[0]["content"] == "hi"
+
+
 class FixedNotes:
     """Notes of a project, as an object of the caller's own."""
 

@@ -113,6 +113,16 @@ def test_no_text(wrong: Any) -> None:
         summarize_context(agent(), model="gpt-4o", summarize=wrong, strategy="truncate")
 
 
+@pytest.mark.parametrize("wrong", [5, True, "rules"])
+def test_no_function(wrong: Any) -> None:
+    """An error of ctxkit's, not of Python's: the config's `trim.summarize` asks for rules, not the argument."""
+    messages = [{"role": "user", "content": f"{n} word " * 90} for n in range(9)]
+    for cut in (lambda: trim_conversation(messages, 900, summarize=wrong),
+                lambda: summarize_context(messages, summarize=wrong)):  # fmt: skip
+        with pytest.raises(Usage, match="summarize="):
+            cut()
+
+
 def test_inside_an_event_loop() -> None:
     """An async summarizer of a plain function cannot be awaited there, and the error says what can."""
 

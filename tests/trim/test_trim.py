@@ -273,7 +273,7 @@ def test_a_first_message_keeps_2000_tokens() -> None:
     log.fit(2400)
     sizes = dict(zip(log.names(), Counting(log).counted(log.names()), strict=True))
     assert 2000 <= sizes[1] <= 2200
-    with pytest.raises(DoesNotFit):
+    with pytest.raises(DoesNotFit, match=r"the first message \(2,\d+ tokens when shortened\), the current task \(\d"):
         opened(lines(*first())).fit(1500)
 
 
