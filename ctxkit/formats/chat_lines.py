@@ -94,7 +94,8 @@ def _block(part: Part) -> Any:
         case Thinking(text, raw):
             return raw if "type" in raw or _reads(raw, part) else {"type": "reasoning", "text": text}
         case Call(identity, name, arguments, raw):
-            return _extra(raw, "tool_use") | {"type": "tool_use", "id": identity, "name": name, "input": arguments}
+            block = _extra(raw, "tool_use") | {"type": "tool_use", "id": identity, "name": name, "input": arguments}
+            return block | _own(part)
         case Result(identity, content, is_error, raw):
             output = content if isinstance(content, str) else [_block(one) for one in content]
             block = _extra(raw, "tool_result") | {"type": "tool_result", "tool_use_id": identity, "content": output}
@@ -113,16 +114,26 @@ def _reads(raw: Json, part: Part) -> bool:
 
 
 def _call(call: Call) -> Json:
-    """A call in OpenAI's form: the log's own block if it has this id; else with Gemini's signature, as OpenAI's form of
-    its API has it.
-    """
+    """A call in OpenAI's form: the log's own block if it has this id."""
     raw = call.raw or {}
-    if raw.get("id") == call.id and isinstance(raw.get("function"), dict):
+    if raw.get("id") == call.id and isinstance(raw.get("function", raw.get("custom")), dict):
         return raw
+    own = _own(call)
+    if "custom" in own:
+        return {"id": call.id, "type": "custom"} | own
     arguments = call.arguments if isinstance(call.arguments, str) else dumps(clean(call.arguments, False))
-    made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-    signature = signature_of(raw)
-    return made | ({"extra_content": {"google": {"thought_signature": signature}}} if signature else {})
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}} | own
+
+
+def _own(call: Call) -> Json:
+    """What only one provider's call has: Gemini's signature, as OpenAI's form of its API has it, and the text that is
+    the input of a custom call.
+    """
+    match call.raw:
+        case {"type": "custom_tool_call", "input": str(words)}:
+            return {"custom": {"name": call.name, "input": words}}
+    signature = signature_of(call.raw)
+    return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 
 def _extra(raw: Json | None, kind: str) -> Json:

@@ -116,6 +116,8 @@ class Items:
                 yield self._answer(part)
             case Call(raw=dict(raw)) if str(raw.get("type")) in CALLS and self._can_stay(raw):
                 yield self._copied(raw, part.id)
+            case Call(raw={"custom": {"input": str(words)}}):
+                yield self._custom(part, words)
             case Call():
                 yield self._call(part)
             case Thinking(raw=raw) | Other(raw=raw) if self._is_loose(part) or self._is_thought(raw):
@@ -172,6 +174,12 @@ class Items:
         elif "call_id" in found:
             found["call_id"] = self._answer_id(identity)
         return found
+
+    def _custom(self, call: Call, words: str) -> Json:
+        """A custom call of a chat log, whose input is a text."""
+        self._kinds[call.id] = "custom_tool_call"
+        name = call.name if self._session and call.name else tool_name(call.name, _LONGEST_NAME, self._repairs)
+        return {"type": "custom_tool_call", "name": name, "input": words, "call_id": self._call_id(call.id)}
 
     def _call(self, call: Call) -> Json:
         if signature_of(call.raw) is not None:

@@ -646,6 +646,21 @@ def test_the_signature_of_gemini() -> None:
     assert part["thoughtSignature"] == "QUJD"
 
 
+@pytest.mark.parametrize("behind", [[], [{"type": "web_search_call", "id": "w", "status": "completed"}]])
+def test_a_custom_call_stays_one(behind: list[Row]) -> None:
+    """Its input is a text, whatever stands behind it: as a function's, it would be wrapped in JSON."""
+    context = rolling()
+    context.add({"role": "user", "content": "q"})
+    call = {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": '{"a":  1}'}
+    context.add_response({"output": [{"type": "message", "role": "assistant", "content": "a"}, call, *behind]})
+    context.add({"type": "custom_tool_call_output", "call_id": "c", "output": "done"})
+    body = context.request("responses")
+    assert [one for one in body["input"] if one.get("name")] == [call] and not list(RULES["responses"](body))
+    assert [one["type"] for one in body["input"]].count("custom_tool_call_output") == 1
+    for to in ("openai", "anthropic", "gemini"):
+        assert not list(RULES[to](context.request(to)))  # type: ignore[arg-type]
+
+
 def test_rows_of_the_caller_are_its_own() -> None:
     """What it does to rows that it gave or got changes nothing here; a call without an id gets one each time."""
     context = rolling()

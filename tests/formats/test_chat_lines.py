@@ -95,6 +95,14 @@ LINES: dict[str, tuple[Content, dict[str, Any]]] = {
             ],
         },
     ),
+    "a custom call": (
+        Content("assistant", [Call("A", "f", {"a": 1}, {"type": "custom_tool_call", "input": '{"a":  1}'})]),
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "A", "type": "custom", "custom": {"name": "f", "input": '{"a":  1}'}}],
+        },
+    ),
     "a call before words": (
         Content("assistant", [Call("A", "f", {"k": 1}), Text("x")]),
         {
