@@ -39,6 +39,22 @@ def test_the_same_objects_stay() -> None:
     assert context.status().compacts > 2 and len(context.log.messages) == sum(len(turn) for turn in turns(60))
 
 
+def test_what_the_list_lost_stays() -> None:
+    """The context is the session; only a forget takes something out, also if the list still has it."""
+    context = small()
+    held = MessageList[Row](context, lambda row: [dict(row)])
+    one, two, three = ({"role": "user", "content": text} for text in ("one", "two", "three"))
+
+    def said(*items: Row) -> list[str]:
+        held.follow(items)
+        return [row["content"] for row in held.kept(lambda one, _: one.row)]
+
+    said(one, two)
+    assert said(two, three) == ["one", "two", "three"]
+    context.forget(1)
+    assert said(one, two, three) == ["two", "three"]
+
+
 def test_a_list_that_was_there_before(tmp_path: Path) -> None:
     """The beginning of a list that a loaded context has already is not added again; what differs is."""
     path = tmp_path / "chat.jsonl"
