@@ -24,7 +24,7 @@ from ctxkit.api.fit import as_arguments
 from ctxkit.api.log import Log
 from ctxkit.api.prompt import To
 from ctxkit.api.provider_messages import response_rows, rows
-from ctxkit.api.rolling_summary import Summarizer, Summary, asked, awaited, cut_to, summarized
+from ctxkit.api.rolling_summary import Summarizer, Summary, awaited, cut_to, is_in_loop, summarized
 from ctxkit.api.working_copy import WorkingCopy, in_memory
 from ctxkit.changes import protect as protecting
 from ctxkit.content.calls import Calls
@@ -58,6 +58,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.store import atomic
+from ctxkit.store.config import Config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.keys import percent
 from ctxkit.store.source import Source
@@ -215,32 +216,33 @@ class RollingBase:
         for name, called in (("on_trim", on_trim), ("on_compact", on_compact)):
             if not (called is None or callable(called)):
                 raise Usage(f"{name}={called!r}: nothing was opened", "a function")
+        share = percent(target) if isinstance(target, str) else target
+        if share is None or isinstance(share, bool) or not 0 < share <= 100:
+            raise Usage(f"target={target!r}: nothing was opened", "a share of the budget, such as 80 or '80%'")
+        try:
+            defined = None if tools is None else definitions(loads(dumps(list(tools)).encode("ascii")))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadTools(f"tools: {error}: nothing was opened", "definitions as a provider takes them") from error
+        asked: dict[str, Any] = {
+            "limit": limit, "reserve": reserve, "model": model or None, "memory.tokens": memory_tokens,
+            "counter": counter if isinstance(counter, str) else None,
+        }  # fmt: skip
+        asked = {key: value for key, value in asked.items() if value is not None}
+        own = None if counter is None or isinstance(counter, str) else OwnCounter(counter)
         self._turn = threading.RLock()
         self._asking: object = None
         """Who asks the summarizer right now: a task, or True; None: nobody."""
+        if log is not None and not isinstance(log, Log):  # before a file is created
+            _configured(in_memory(), asked)
         self.log = log if isinstance(log, Log) else _opened(log)
         """The log. Its methods may be used at any time: the next call of this object follows them."""
         if not self.log.native:
             raise ForeignLog(f"{self.log.opening.name} belongs to another program: nothing was opened", "a log of ours")
-        asked: dict[str, Any] = {
-            "limit": limit, "reserve": reserve, "model": model or None, "memory.tokens": memory_tokens,
-        }  # fmt: skip
-        if counter is None or isinstance(counter, str):
-            asked["counter"] = counter
-        else:
-            self.log.own_counter = OwnCounter(counter)
-        try:
-            self.log.config = self.log.config.given({k: value for k, value in asked.items() if value is not None})
-        except BadConfig as error:
-            raise Usage(f"{error.message}: nothing was opened", error.hint) from error
-        if tools is not None:
-            try:
-                self.log.tools = definitions(loads(dumps(list(tools)).encode("ascii")))
-            except (TypeError, ValueError, RecursionError) as error:
-                raise BadTools(f"tools: {error}: nothing was opened", "definitions as a provider takes them") from error
-        share = percent(target) if isinstance(target, str) else target
-        if share is None or isinstance(share, bool) or not 0 < share <= 100:
-            raise Usage(f"target={target!r}: nothing was opened", "a share of the budget, such as 80 or '80%'")
+        self.log.config = _configured(self.log, asked)
+        if own is not None:
+            self.log.own_counter = own
+        if defined is not None:
+            self.log.tools = defined
         self.target = share / 100
         self.on_trim, self.on_compact = on_trim, on_compact
         self._unawaited: list[Awaitable[object]] = []
@@ -852,11 +854,14 @@ class RollingContext(RollingBase):
             return Usage("no summarizer")
         self._asking = True
         try:
-            return asked(self._summarize, rows)
+            found = self._summarize(rows)
+            if not inspect.isawaitable(found) or not is_in_loop():
+                return awaited(found) if inspect.isawaitable(found) else found
         except Exception as error:  # of the caller's own code: rules take over, and the cut names it
             return error
         finally:
             self._asking = None
+        return str(awaited(found))  # raises: the program takes the wrong class
 
 
 class AsyncRollingContext(RollingBase):
@@ -916,6 +921,18 @@ class AsyncRollingContext(RollingBase):
             return error
         finally:
             self._asking = None
+
+
+def _configured(log: Log, asked: Mapping[str, Any]) -> Config:
+    """The config of a log with what was asked for. Raises Usage; BadConfig if the reserve takes all of the limit."""
+    try:
+        found = log.config.given(dict(asked))
+    except BadConfig as error:
+        raise Usage(f"{error.message}: nothing was opened", error.hint) from error
+    if "limit" in asked and found["reserve"] >= found["limit"]:
+        text = f"the reserve of {found['reserve']:,} tokens takes all of the limit of {found['limit']:,}"
+        raise BadConfig(f"{text}: nothing was opened", "reserve=N: tokens that the reply may have")
+    return found
 
 
 def _opened(log: str | os.PathLike[str] | None) -> Log:

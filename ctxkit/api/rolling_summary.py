@@ -132,13 +132,20 @@ def awaited(found: Awaitable[Any]) -> Any:
 
     Raises Usage if one does, and what the function raises.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not is_in_loop():
         return asyncio.run(_awaited(found))
     if inspect.iscoroutine(found):
         found.close()
     raise Usage("an async function cannot be awaited inside a running event loop", "AsyncRollingContext")
+
+
+def is_in_loop() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _awaited(found: Awaitable[Any]) -> Any:

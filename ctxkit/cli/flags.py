@@ -146,7 +146,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--format", "Sessions of this format or provider.", "FORMAT"),
         Flag("--from", "Read the log as this format.", "FORMAT"),
         Flag("--from-start", "The pager opens at the first message."),
-        Flag("--full", "Print texts in full, not only their beginnings."),
+        Flag("--full", "Print texts in full, not only their beginnings; summaries too."),
         Flag(
             "--grep",
             "Messages whose text matches.",

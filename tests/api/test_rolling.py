@@ -601,7 +601,7 @@ def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
-        (lambda: RollingContext(1000, reserve=2000, model="gpt-4o").context(), BadConfig),
+        (lambda: RollingContext(1000, reserve=2000, model="gpt-4o"), BadConfig),
         (lambda: RollingContext().context(), BadConfig),
         (lambda: RollingContext(-3), Usage),
         (lambda: rolling(target=0), Usage),
@@ -687,6 +687,37 @@ def test_no_room_for_a_summary() -> None:
             context.add({"role": "assistant", "content": f"ok{n} " + "beta " * 40})
         context.add({"role": "user", "content": "x " * 880})
         assert context.context() and context.tokens <= context.budget
+
+
+def test_an_async_summarizer_inside_an_event_loop() -> None:
+    """It cannot be awaited there: an error, and no summary by rules in its place; nothing is changed."""
+
+    async def words(rows: list[Row]) -> str:
+        return "short"
+
+    async def run() -> None:
+        context = rolling(summarize=words)
+        for turn in turns(40):
+            for row in turn:
+                context.add(row)
+        with pytest.raises(Usage, match="running event loop") as raised:
+            context.context()
+        assert raised.value.hint == "AsyncRollingContext" and context.log.state().count == len(
+            context.log.state().shown()
+        )
+
+    asyncio.run(run())
+
+
+def test_no_file_of_a_context_that_is_refused(tmp_path: Path) -> None:
+    """A reserve that takes all, also the config's own, and other wrong arguments are seen before the log is created."""
+    log = tmp_path / "agent.jsonl"
+    for wrong in ({"limit": 3000}, {"limit": 500, "reserve": 500}, {"limit": 9000, "target": 0}, {"limit": -1}):
+        with pytest.raises((BadConfig, Usage), match="nothing was opened"):
+            RollingContext(log=log, **wrong)  # type: ignore[arg-type]
+        assert not log.exists()
+    with pytest.raises(BadConfig, match=r"the reserve of 4,096 tokens takes all of the limit of 3,000"):
+        RollingContext(3000)
 
 
 def test_a_predicate_that_fails() -> None:

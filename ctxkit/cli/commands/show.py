@@ -70,8 +70,8 @@ def command(
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
     With criteria it prints only the messages of the context that fit; with numbers these messages, also those that are
     out of it, and with both the ones of them that fit; otherwise also what is assembled around them (system prompt,
-    docs, status of the threads), without numbers. A summary that `ctxkit compact` made is one line; --expand opens it.
-    --max-tokens shows what `ctxkit trim` would leave, as `budget.enforce` in the config always does; stderr says what
+    docs, status of the threads), without numbers. A summary that `ctxkit compact` made is one line; --expand and
+    --full open it. --max-tokens shows what `ctxkit trim` would leave, as `budget.enforce` in the config always does; stderr says what
     was left out. --json prints a JSON object per message. --explain says for all messages, or for the named ones, why
     they are in the context or out of it, and then which parameters were used. On a terminal the text is laid out for
     reading, and the pager opens at the end; --tools lists the tool calls, --words prints what can be pasted elsewhere.
@@ -79,7 +79,7 @@ def command(
     if words and (explain or tools or follow or oneline or expand):
         text = "--words prints texts, and --explain, --tools, --oneline, --expand and -f print something else"
         raise Usage(text, "leave one out")
-    form = _Form(full=full, expand=expand, oneline=oneline, json=reading.json)
+    form = _Form(full=full, expand=expand or full, oneline=oneline, json=reading.json)
     opened_log = opened(log, reading, looking, command="show", thread=selecting.thread)
     if follow:
         _refuse_to_follow(opened_log, looking, other=explain or tools or max_tokens is not None)

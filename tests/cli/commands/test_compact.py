@@ -85,6 +85,7 @@ def test_show_prints_one_line(log: Path) -> None:
     """`--expand` opens it; every fragment carries its number, which leads back."""
     good("compact", log, "--target", "30%")
     short, whole = good("show", log, "3-", "1.1").text, good("show", log, "1.1", "--expand").text
+    assert good("show", log, "1.1", "--full").text == whole
     [header] = [line for line in short.splitlines() if line.startswith("1.1")]
     assert re.search(r"summary of 3-32 \(extract\): .*\d+ commands?", header)
     assert "Messages:" not in short and "Messages:" in whole
