@@ -37,8 +37,8 @@ class Episodes:
         self.log, self.calls = log, calls
         self._place = {name: place for place, group in enumerate(groups) for name in group}
         self._runs = CommandRuns()
-        self._passed: list[int] = []
-        """Places of the units in which a run passed."""
+        self._passed: list[tuple[int, str]] = []
+        """The units in which a run passed: the place, and the command."""
         self._wrote: dict[str, list[int]] = defaultdict(list)
         """Path -> places of the units that write it."""
         self._tasks: dict[str, tuple[Name, bool]] = {}
@@ -73,15 +73,19 @@ class Episodes:
     def _take(self, at: int, piece: TextSegment) -> None:
         place, green = self._place[piece.name], self._runs.green
         self._runs.add(at, piece)
-        if self._runs.green is not green:
-            self._passed.append(place)
+        if self._runs.green is not None and self._runs.green is not green:
+            self._passed.append((place, self._runs.green.command))
         if piece.is_task:
             known = self._tasks.get(piece.tool)
             before = known is not None and known[0] == piece.name and known[1]
             self._tasks[piece.tool] = piece.name, before or OPEN.match(piece.text) is not None
-        for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
-            if touch.action == "write":
+        for touch in piece.touches:
+            if touch.action != "write":
+                continue
+            if piece.kind == SegmentKind.INPUT:
                 self._wrote[touch.path].append(place)
+            elif piece.failed and place in self._wrote[touch.path]:  # it wrote nothing
+                self._wrote[touch.path].remove(place)
 
     def _is_superseded(self, place: int) -> bool:
         return place not in self._open and all(
@@ -103,11 +107,12 @@ class Episodes:
         """Yields the steps of the episodes that wrote files and left nothing open. The newest episode is never one."""
         episodes = list(self._episodes(asks))
         of = {place: number for number, places in enumerate(episodes) for place in places}
-        green = max(self._passed, default=-1)
+        red = {run.command for run in self._runs.open}
+        green = max((place for place, command in self._passed if command not in red), default=-1)
         wrote: set[int] = set()
         undone = {of[place] for place in self._open} | {len(episodes) - 1}
         for places in self._wrote.values():
-            last = of[places[-1]]
+            last = of[places[-1]] if places else -1
             for place in places:
                 wrote.add(of[place])
                 if place >= green and of[place] == last:
@@ -117,7 +122,7 @@ class Episodes:
 
     def _episodes(self, asks: Sequence[int]) -> Iterator[range]:
         """Yields the places of each episode."""
-        passed, start = set(self._passed), 0
+        passed, start = {place for place, _ in self._passed}, 0
         for place, opens in enumerate(asks):
             if place > start and (opens or place - 1 in passed):
                 yield range(start, place)

@@ -103,6 +103,19 @@ def test_what_was_written_over() -> None:
     assert found == [4, 5]
 
 
+def test_an_edit_that_failed_wrote_nothing() -> None:
+    """So it writes nothing over."""
+    failed = edit("a.py")
+    failed[-1]["is_error"] = True
+    assert finished(asks("Mend it."), edit("a.py"), says("So."), asks("Again."), failed, later()) == []
+
+
+def test_a_run_that_passed_and_fails_again() -> None:
+    """What it found right is not finished any more: the failure that is open now may be of that."""
+    parts = asks("Mend it."), edit("a.py"), ran(GREEN), says("Done."), asks("Sure?"), ran(RED)
+    assert finished(*parts, later()) == [] and finished(*parts, ran(GREEN), later()) != []
+
+
 def test_a_task_that_was_done() -> None:
     """The newest list of tasks counts alone."""
     parts = asks("Mend it."), todo("in_progress"), edit("a.py"), ran(GREEN), todo("completed"), later()
