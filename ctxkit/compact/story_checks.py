@@ -38,6 +38,8 @@ PLACE = re.compile(r"(?<=\w):\d+(?:[:-]\d+)*$")
 LINE = re.compile(r"\blines? \d+(?:(?:-|–| to | and )\d+)*", re.I)
 FILE = re.compile(r"^(?:/|~/|\.{1,2}/)|\.\w+$")
 """Matches a path that is no words of prose with slashes between them."""
+REST = re.compile(r"[\w-]*\w")
+"""Matches the rest of an option with capitals: of `--noEmit`."""
 GAP = re.compile(r"\.{3}|…|<[\w -]+>|\*+|\$?\{\w+\}|\bNAME\b")
 """Matches what stands for something that is left out of a quotation."""
 CODE = re.compile(r"[(){}=]|^\w+: |^[\w$]+(?:\.[\w$]+)+$")
@@ -218,8 +220,12 @@ def _claims(text: str) -> Iterator[tuple[int, int]]:
     spans = [found.span(1) for found in QUOTED.finditer(text)]
     for item, start in placed(text):
         prose = item.kind == IdentifierKind.PATH and not FILE.search(item.text)
-        if not prose and SHORTEST < len(item.text) <= LONGEST:
-            spans.append((start, start + len(item.text)))
+        end = start + len(item.text)
+        is_tag = item.kind == IdentifierKind.PATH and text[start - 1 : start] == "<"
+        if item.text.startswith("--") and (rest := REST.match(text, end)) is not None:
+            end = rest.end()
+        if not prose and not is_tag and SHORTEST < len(item.text) <= LONGEST:
+            spans.append((start, end))
     spans += [found.span() for found in TAG.finditer(text)]
     spans += [found.span() for found in NUMBER.finditer(text) if sum(map(str.isdigit, found[0])) > 1]
     last = 0

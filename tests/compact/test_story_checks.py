@@ -20,7 +20,7 @@ PIECES = [
     TextSegment(4, SegmentKind.INPUT, "/home/ada/shop/cart.py", "Edit", "file_path"),
     TextSegment(5, SegmentKind.INPUT, "[completed] mend the cart total", "TodoWrite", "todos.0"),
     TextSegment(5, SegmentKind.INPUT, "[in_progress] mend the invoice rounding", "TodoWrite", "todos.1"),
-    TextSegment(6, SegmentKind.ASSISTANT, "Decimal in line_total(), as PriceError says. See v2.3.1."),
+    TextSegment(6, SegmentKind.ASSISTANT, "Decimal in line_total(), as PriceError says. See v2.3.1, with --noEmit."),
 ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def checks(pieces: list[TextSegment] = PIECES) -> StoryChecks:
         "`Decimal in`", "PR #1200", "`cart.py:12-14` and line 88", "`pytest … tests/<name>.py`",
         "home\\ada\\shop\\cart.py",
         "`FAILED: test_total`", "`PriceError(Decimal)` and `line_total.PriceError`", "indexed filter/stats/search",
-        "`pytest -q tests/test_cart.py && Decimal`",
+        "`pytest -q tests/test_cart.py && Decimal`", "with --noEmit", "in </summary> it ends",
     ],
 )  # fmt: skip
 def test_what_stands_in_the_log(text: str) -> None:
@@ -59,7 +59,7 @@ def test_what_stands_in_the_log(text: str) -> None:
         ("commit 5f9c2ab8 is", "5f9c2ab8"),
         ("it was 119 before", "119"), ("in 2031, it", "2031"), ("version v2.3.2 of it", "v2.3.2"),
         ("as #99 says", "#99"),
-        ("with --force-all there", "--force-all"), ("a ValueError of it", "ValueError"), ("12ms later", "12"),
+        ("with --force-all there", "--force-all"), ("with --runInBand there", "--runInBand"), ("a ValueError of it", "ValueError"), ("12ms later", "12"),
         ("https://example.org/other is", "https://example.org/other"),
     ],
 )  # fmt: skip
