@@ -138,8 +138,11 @@ def shorten_result(
 
     `query`: lines with these words count more. `tool`: whose result it is; `failed`: it is an error. Raises Usage.
     """
-    if not isinstance(text, str) or not isinstance(max_tokens, int) or max_tokens < 1:
+    if not isinstance(text, str) or type(max_tokens) is not int or max_tokens < 1:
         raise Usage("shorten_result takes a text and a number of tokens above 0", "shorten_result(text, 500)")
+    for name, value in (("model", model), ("query", query), ("tool", tool)):
+        if not isinstance(value, str):
+            raise Usage(f"{name} of shorten_result is a text, not of type {type(value).__name__}", f'{name}="..."')
     from ctxkit.compact.extract_result import extract_result
     from ctxkit.tokens.counter import AUTO, counter
 

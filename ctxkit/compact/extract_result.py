@@ -43,7 +43,7 @@ def extract_result(
         Line(one.keeps, worth.words[place] + _first(one, asked), size + LINE, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
     ]
-    taken = cover(lines, worth.of, lambda group: 0, tokens)
+    taken = cover(lines, worth.of, lambda group: 0, tokens) or _fitting(lines, tokens)
     while taken:
         made = _joined([found[place] for place in sorted(taken)], found)
         [size] = count([made])
@@ -51,6 +51,17 @@ def extract_result(
             return made
         taken = taken[: min(len(taken) - 1, len(taken) * tokens // size)]
     return None
+
+
+def _fitting(lines: Sequence[Line], tokens: int) -> list[int]:
+    """The places of the first lines that fit, of a result in which no line has anything to keep."""
+    taken: list[int] = []
+    for place, one in enumerate(lines):
+        tokens -= one.tokens
+        if tokens < 0:
+            break
+        taken.append(place)
+    return taken
 
 
 def _first(one: Fragment, asked: set[str]) -> float:

@@ -99,8 +99,12 @@ def test_one_result() -> None:
     claude = shorten_result(text, 80, model="claude-sonnet-4-5")
     assert "--- FAIL: TestRow" in claude and estimate_tokens([{"role": "user", "content": claude}], "claude-x") < 95
     assert shorten_result(text, 5000) == text and shorten_result("x" * 9000, 2) == ""
-    with pytest.raises(Usage, match="above 0"):
-        shorten_result(text, 0)
+    assert shorten_result("a b c d\r\n" * 50_000, 50).startswith("…\na b c d")  # nothing in it has a use: its start
+    for wrong in (0, True):
+        with pytest.raises(Usage, match="above 0"):
+            shorten_result(text, wrong)
+    with pytest.raises(Usage, match="query of shorten_result is a text, not of type int"):
+        shorten_result(text, 80, query=5)  # type: ignore[arg-type]  # as an untyped program does
 
 
 def test_the_model_may_be_told_by_the_messages() -> None:

@@ -63,3 +63,9 @@ def test_one_line_that_a_query_names() -> None:
     rows = [f"src/row_{n}.go: handles the row {n}" for n in range(60)]
     made = extract_result("\n".join([*rows, "src/ledger.go: sums", *rows]), 60, count, query="ledger")
     assert made is not None and "src/ledger.go: sums" in made
+
+
+def test_lines_with_nothing_to_keep() -> None:
+    """The first of them, as many as fit."""
+    made = extract_result("\n".join("ab"[n % 2] * (n % 5 + 1) for n in range(99)), 12, count)
+    assert made is not None and made.startswith(("a", "b", "…")) and count([made])[0] <= 12
