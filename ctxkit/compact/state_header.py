@@ -64,6 +64,8 @@ PATTERN = 60
 """The most characters of what a call looks for."""
 ENDING = 600
 """The last characters of what the model said, in which its last sentence is looked for."""
+LEAST = 40
+"""The fewest characters that are left of a line of a request that is cut."""
 LONGEST = 240
 """The most characters of a rule, or of what was announced."""
 
@@ -75,10 +77,14 @@ class _Said(NamedTuple):
 
 
 class StatePart(NamedTuple):
-    """A part of the state: its lines, and the segments (by place) that they are quoted from."""
+    """A part of the state: its lines, and the segments (by place) that they are quoted from. `ends`: the last line
+    stays, if any does beside the first; `most`: the share of the room that its lines between these may use.
+    """
 
     lines: list[str]
     places: tuple[int, ...] = ()
+    ends: bool = False
+    most: float = 1.0
 
 
 class SessionState:
@@ -181,21 +187,31 @@ class SessionState:
 
 def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int) -> StatePart:
     """The newest request, word for word, as long as it fits, of its newest message first; of each of its messages at
-    least the first line.
+    least the first line, and of the newest one the last line: above it may stand what was pasted.
     """
     said: list[list[str]] = []
+    cut = False
     for one in reversed(request):
         lines: list[str] = []
-        for line in one.text.strip().split("\n"):
-            room = max(letters, 0 if lines else LONGEST)
+        rest = one.text.strip().split("\n")
+        ending = "" if said or len(rest) == 1 or len(rest[-1]) > LONGEST else rest[-1]
+        for number, line in enumerate(rest, 1):
+            room = max(letters - (len(ending) if number < len(rest) else 0), 0 if lines else LONGEST)
             if len(line) > room:
-                lines.append(f"{line[:room]} {CUT}".lstrip())
+                cut = True
+                while lines and not lines[-1].strip():
+                    lines.pop()
+                is_worth_it = room >= LEAST or not lines
+                lines += [f"{line[:room]} {CUT}".lstrip()] if is_worth_it else []
+                lines += [f"{'' if is_worth_it else CUT} {ending}".strip()] if ending or not is_worth_it else []
                 break
             letters -= len(line)
             lines.append(line)
         said.insert(0, [f"{tag(one.name)} {lines[0]}", *lines[1:]])
     first, *rest = (line for lines in said for line in lines)
-    return StatePart([f"Last request: {first}", *(f"  {line}" for line in rest)], tuple(one.place for one in request))
+    places = tuple(one.place for one in request)
+    most = REQUEST if cut and len(request) == 1 else 1.0
+    return StatePart([f"Last request: {first}", *(f"  {line}" for line in rest)], places, True, most)
 
 
 def header(
@@ -208,15 +224,26 @@ def header(
     for entry in state.entries(covered, tag, room):
         sizes = count([f"{line}\n" for line in entry.lines])
         taken: list[str] = []
-        for line, size in zip(entry.lines, sizes, strict=True):
-            if size > room:
+        last, end = _ending(entry, room, count) if entry.ends and sum(sizes) > entry.most * room else ("", 0)
+        others = room - int(entry.most * room) if last else 0
+        for line, size in zip(entry.lines[:-1] if last else entry.lines, sizes, strict=False):
+            if size > room - end - (others if taken else 0):
                 break
             taken.append(line)
             room -= size
+        taken += [last] if last else []
+        room -= end
         lines += taken
         for place in entry.places if taken else ():
             quoted[place] = "\n".join([quoted.get(place, ""), *taken])
     return lines, quoted
+
+
+def _ending(entry: StatePart, room: int, count: Callable[[Sequence[str]], Sequence[int]]) -> tuple[str, int]:
+    """The last line of a part of the state with a mark before it, and its size; "" if only the first line has room."""
+    last = f"  {CUT} {entry.lines[-1].strip().removeprefix(CUT).strip()}"
+    first, end = count([f"{entry.lines[0]}\n", f"{last}\n"])
+    return (last, end) if len(entry.lines) > 1 and first + end <= room else ("", 0)
 
 
 def _asked(piece: TextSegment) -> str:

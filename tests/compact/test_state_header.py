@@ -138,8 +138,19 @@ def test_a_long_request_is_cut() -> None:
     """It leaves room for the rest of the state."""
     lines = told([*SAID[:-2], user(20, "\n".join(f"Line {n} of a long request." for n in range(200)))], room=200)
     assert lines[0] == "Last request: #20 Line 0 of a long request." and lines[1] == "  Line 1 of a long request."
-    assert any(line.endswith("…") for line in lines) and any(line.startswith("Open tasks") for line in lines)
+    assert any("…" in line for line in lines) and any(line.startswith("Open tasks") for line in lines)
     assert sum(count([f"{line}\n" for line in lines])) <= 200
+
+
+def test_a_request_below_what_was_pasted() -> None:
+    """Its last line stays, in any room that has two lines."""
+    log = "\n".join(f"2026-01-01T00:00:{n:02} layer {n} 0x{n:08x}" for n in range(60))
+    said = user(1, f"The log of the night:\n\n{log}\n\nMend only the second failure.")
+    for room in (40, 60, 100, 200, 400):
+        *lines, last = told([said, model(2, "I look at it now.")], room=room)
+        assert last == "Said last: #2 I look at it now." and lines[0] == "Last request: #1 The log of the night:"
+        assert lines[-1].endswith("Mend only the second failure.") and any("…" in line for line in lines[1:])
+        assert sum(count([f"{line}\n" for line in lines])) <= room
 
 
 @pytest.mark.parametrize("room", [0, 5, 20, 60, 100, 200])
