@@ -50,6 +50,12 @@ NOISE = re.compile(
 """Matches lines without content, and what programs write around output and before their summaries."""
 LISTING = re.compile(r"\s*(?:<system-reminder>\s*)?\w*(?:tools?|agents?|skills?|listing|instructions)\w*: *[\[{]")
 """Matches the start of a notice that lists tools, agents or skills: its first words say so."""
+LISTED = re.compile(
+    r"\W*(?:<system-reminder>\s*)?The following (?:[\w-]+ ){0,3}?(?:tools|skills|agents?)\b.*\bavailable\b"
+)
+"""Matches the line of a notice below which tools, agents or skills are listed."""
+REMINDED = "</system-reminder>"
+"""The end of such a notice."""
 SECTION = re.compile(r"\s*(?=#|.{3,80}(?::|\*\*)\s*$)(?:#+ +|\d+[.)] +)?(?:\*\*)?(\w[\w /&,-]{2,60}?):?(?:\*\*)?:?\s*$")
 """Matches a heading of a model's summary: it has a mark, or a colon at its end."""
 OPEN_SECTION = re.compile(r"request|intent|goal|objective|pending|open|remaining|todo|current|next|constraint")
@@ -195,6 +201,7 @@ class Fragments:
         is_framed, is_script = piece.kind in FRAMED, piece.is_script
         is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
         is_filed = piece.file and piece.kind in FILED
+        is_listed = False
         for line in piece.text.split("\n"):
             begins += len(line) + 1
             is_asked = is_typed and (read < TYPED or length - read < ENDING)
@@ -203,6 +210,10 @@ class Fragments:
             if not bare:
                 continue
             number += 1
+            if is_listed:
+                is_listed = REMINDED not in line
+                continue
+            is_listed = piece.kind == SegmentKind.NOTICE and LISTED.match(line) is not None and REMINDED not in line
             if is_summary and (found := SECTION.match(line)) is not None:
                 section = found[1].lower()
             if is_framed and NOISE.fullmatch(bare):

@@ -148,6 +148,17 @@ def test_a_models_summary_is_read_by_section() -> None:
     assert {found[one] for one in ("Make it fast.", "Run it", "Push it")} == {"open"} and "A struct." not in found
 
 
+@pytest.mark.parametrize(
+    "first",
+    ["The following deferred tools are now available via ToolSearch:", "The following skills are available for use:"],
+)
+def test_a_notice_that_lists_tools_or_skills_is_one_line(first: str) -> None:
+    """What the same message says behind it, in a reminder of its own, is read."""
+    text = f"<system-reminder>\n{first}\n\n- one: does this\n- two\n</system-reminder>\nBe brief."
+    assert [one.text for one in fragments([TextSegment(1, SegmentKind.NOTICE, text)])] == [first, "Be brief."]
+    assert len(fragments([TextSegment(1, SegmentKind.USER, text.replace("<system-reminder>", ""))])) == 5
+
+
 def test_what_a_program_puts_around_a_report_is_no_line() -> None:
     said = "<task-id>a69</task-id>\n<status>completed</status>\nThe cache is stale.\n<usage><tokens>12</tokens></usage>"
     assert [one.text for one in fragments([TextSegment(1, SegmentKind.NOTICE, said)])] == ["The cache is stale."]

@@ -59,7 +59,8 @@ def test_what_stands_in_the_log(text: str) -> None:
         ("commit 5f9c2ab8 is", "5f9c2ab8"),
         ("it was 119 before", "119"), ("in 2031, it", "2031"), ("version v2.3.2 of it", "v2.3.2"),
         ("as #99 says", "#99"),
-        ("with --force-all there", "--force-all"), ("with --runInBand there", "--runInBand"), ("a ValueError of it", "ValueError"), ("12ms later", "12"),
+        ("with --force-all there", "--force-all"), ("with --runInBand there", "--runInBand"),
+        ("a ValueError of it", "ValueError"), ("12ms later", "12"),
         ("https://example.org/other is", "https://example.org/other"),
     ],
 )  # fmt: skip
