@@ -22,7 +22,7 @@ from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import redact
 from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.logfile.open import OpenLog
-from ctxkit.memory.notes import RULES, MemoryNote, NoteSource
+from ctxkit.memory.notes import RULES, SUMS, MemoryNote, NoteSource
 from ctxkit.memory.sources import source_of
 
 DECISIONS, OPEN_WORK, FILES = 8, 5, 12
@@ -104,8 +104,11 @@ def says_something(text: str) -> bool:
 
 
 def note_id(source: NoteSource, kind: str, text: str) -> str:
-    """The id of a note that rules made: the same session and words give the same."""
-    return f"r{digest([source.session or source.log, kind, text], 15)}"
+    """The id of a note that rules made: the same session and words give the same; for one that sums up also the same
+    messages, so that it is made anew when one of them was forgotten.
+    """
+    of = [source.n] if kind in SUMS else []
+    return f"r{digest([source.session or source.log, kind, text, *of], 15)}"
 
 
 def _newest(log: OpenLog) -> Iterator[tuple[int, Content]]:

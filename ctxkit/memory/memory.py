@@ -25,6 +25,7 @@ from ctxkit.memory.note_file import NotesRead, append_row, notes_path, read_note
 from ctxkit.memory.notes import (
     HAND,
     KINDS,
+    SUMS,
     MemoryChange,
     MemoryNote,
     MemoryRow,
@@ -48,18 +49,20 @@ R = TypeVar("R", MemoryChange, MemoryUndo)
 LONGEST = 2000
 """The most characters of a note by hand."""
 REPEATED = 60
-"""Characters of a superseded or forgotten note by which it is known again in a gist, which cuts long sentences."""
-SUMS = ("gist", "files")
-"""Kinds of notes on a whole session."""
+"""Characters of a superseded note by which it is known again in a gist, which cuts long sentences."""
 TOKENS = 1000
 """Tokens of the text of notes, if none are named."""
 
 
 class CheckedNote(msgspec.Struct, frozen=True):
-    """A note with its number and state, and the state of its sources: here, gone, changed, unreadable or forgotten."""
+    """A note with its number and state, and the state of its sources: here, gone, changed, unreadable or forgotten.
+
+    `repeats`: the number of the superseded note whose words a gist that stands repeats: no context gets it.
+    """
 
     numbered: NumberedNote
     sources: str = HERE
+    repeats: int | None = None
 
     @property
     def number(self) -> int:
@@ -70,6 +73,11 @@ class CheckedNote(msgspec.Struct, frozen=True):
     def note(self) -> MemoryNote:
         """The note."""
         return self.numbered.note
+
+    @property
+    def state(self) -> str:
+        """Whether it stands: the state of its change, or `outdated` if it repeats a superseded note."""
+        return self.numbered.state if self.repeats is None else "outdated"
 
     @property
     def may_be_shown(self) -> bool:
@@ -110,15 +118,18 @@ class Memory:
     def notes(self, *, all: bool = False) -> list[CheckedNote]:
         """The notes in the order of the file: those that stand; `all`: every one, also superseded and undone.
 
-        Sources are checked now: a note whose messages were purged, changed or forgotten is not `may_be_shown`, nor is a
-        gist that repeats a forgotten one.
+        Sources are checked now: a note whose messages were purged, changed or forgotten is not `may_be_shown`.
         """
         rows = self.read.rows
         check = SourceCheck(one for row in rows if isinstance(row, MemoryChange) for one in row.read)
         found = numbered(rows)
         checked = [CheckedNote(one, check.of(one.note)) for one in found if all or one.is_current]
-        out = [_known_by(one.note) for one in checked if one.sources == FORGOTTEN and one.note.kind not in SUMS]
-        return [CheckedNote(one.numbered, FORGOTTEN) if _repeats(one.note, out) else one for one in checked]
+        kept = {one.note.text for one in checked if one.is_current}
+        old = [
+            one for one in found
+            if one.state == "superseded" and one.note.kind not in SUMS and one.note.text not in kept
+        ]  # fmt: skip
+        return [CheckedNote(one.numbered, one.sources, _repeats(one.numbered, old)) for one in checked]
 
     def current(self) -> list[CheckedNote]:
         """The notes that stand and may be shown, in the order of the file."""
@@ -213,14 +224,8 @@ class Memory:
         return text_block(some, max_tokens, _counting(model) if count is None else count)
 
     def _for_context(self) -> list[MemoryNote]:
-        """The notes that may be shown, without the gists that repeat what was superseded or forgotten."""
-        standing = [one.note for one in self.current()]
-        kept = {note.text for note in standing}
-        old = [
-            _known_by(one.note) for one in numbered(self.read.rows)
-            if one.state == "superseded" and one.note.kind not in SUMS and one.note.text not in kept
-        ]  # fmt: skip
-        return [note for note in standing if not _repeats(note, old)]
+        """The notes that may be shown, without the gists that repeat what was superseded."""
+        return [one.note for one in self.current() if one.repeats is None]
 
     def status_line(self) -> str:
         """A line for the status of a context: how many notes there are, and the newest decision; "" without notes."""
@@ -298,14 +303,15 @@ def best(notes: Sequence[MemoryNote], text: str) -> list[int]:
     return sorted(scores, key=lambda place: (-scores[place], place))
 
 
-def _known_by(note: MemoryNote) -> str:
-    """The words by which a note is known again in a gist."""
-    return note.text[:REPEATED].rstrip(" .…")
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _repeats(note: MemoryNote, old: Sequence[str]) -> bool:
-    """Whether it is a gist with the words of one of these notes."""
-    return note.kind == "gist" and any(text in note.text for text in old)
+def _repeats(one: NumberedNote, old: Sequence[NumberedNote]) -> int | None:
+    """The number of the first of these notes whose words it has, if it is a gist that stands."""
+    if one.note.kind != "gist" or not one.is_current:
+        return None
+    return next((it.number for it in old if it.note.text[:REPEATED].rstrip(" .…") in one.note.text), None)
 
 
 def _counting(model: str) -> Callable[[str], int]:

@@ -25,6 +25,8 @@ KINDS = {
     "files": "Files",
 }
 """Kind of a note -> its heading, in the order in which they are listed."""
+SUMS = ("gist", "files")
+"""Kinds of notes that sum up messages of a session."""
 HAND, RULES = "hand", "rules"
 """Who made a note: a person, rules; else the name of a model."""
 SHORT = 13

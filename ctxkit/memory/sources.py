@@ -1,15 +1,16 @@
 """The messages that a note was made from: recorded by their texts, and checked again before the note is shown.
 
 A note must not outlive what was purged: if a message of its sources has another text now, or is gone from its log, the
-note is not shown any more. Nor is it if ops such as a forget took all of these messages out of their context, until an
-undo brings one back. A log that only grew is known by its first bytes; else its messages are read again. A log that
-does not exist any more proves nothing (agents delete old sessions by themselves), so its notes stay.
+note is not shown any more. Nor is it if ops such as a forget took all of these messages out of their context, or one of
+those that a gist or a list of files sums up, until an undo brings them back. A log that only grew is known by its first
+bytes; else its messages are read again. A log that does not exist any more proves nothing (agents delete old sessions
+by themselves), so its notes stay.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ctxkit.core.sets.ranges import Ranges
@@ -21,7 +22,7 @@ from ctxkit.formats.session_folders import LAYOUTS, START, head, session_id
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.memory.note_file import prefix_digest
-from ctxkit.memory.notes import LogPrefix, MemoryNote, NoteSource
+from ctxkit.memory.notes import SUMS, LogPrefix, MemoryNote, NoteSource
 from ctxkit.search.project_sessions import session_homes
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log
@@ -29,8 +30,8 @@ from ctxkit.store.source import Source, open_log
 DIGITS = 32
 """Hex digits of the digest of texts."""
 HERE, GONE, CHANGED, UNREADABLE, FORGOTTEN = "here", "gone", "changed", "unreadable", "forgotten"
-"""States of a source: its messages are as they were; its log does not exist; they were purged or changed; its log
-cannot be read, so that it is unknown; all of them were taken out of the context by an op in OUT, until an undo.
+"""States of the sources of a note: its messages are as they were; a log does not exist; they were purged or changed; a
+log cannot be read, so that it is unknown; ops in OUT took them out of the context, until an undo.
 """
 OUT = frozenset({"forget", "rewind", "clear", "edit", "remember"})
 """Ops by which a person takes messages out. What a compact, a trim or a window leaves out is still true."""
@@ -88,30 +89,34 @@ class SourceCheck:
         """The logs that may have ops."""
 
     def of(self, note: MemoryNote) -> str:
-        """The state of a note's sources: the worst of them; forgotten only if all are."""
+        """The state of a note's sources: the worst of them; forgotten if all of its messages are, and of a note that
+        sums up messages if one is.
+        """
         states = {self.state(source) for source in note.sources}
-        if FORGOTTEN in states and len(states) > 1:
-            states.discard(FORGOTTEN)
-        return next((state for state in (CHANGED, UNREADABLE, FORGOTTEN, GONE) if state in states), HERE)
+        found = next((state for state in (CHANGED, UNREADABLE, GONE) if state in states), HERE)
+        if found in (CHANGED, UNREADABLE) or not note.sources:
+            return found
+        enough = any if note.kind in SUMS else all
+        return FORGOTTEN if enough(self._outs(note.sources)) else found
 
     def state(self, source: NoteSource) -> str:
-        """The state of a source."""
+        """The state of a source, whatever ops took out."""
         if source not in self._known:
             whole = self._state_of_log(source.log)
-            found = self._by_texts(source) if whole is None else whole
-            if found == HERE and source.log in self._changed and self._is_out(source):
-                found = FORGOTTEN
-            self._known[source] = found
+            self._known[source] = self._by_texts(source) if whole is None else whole
         return self._known[source]
 
-    def _is_out(self, source: NoteSource) -> bool:
-        """Whether an op took all of its messages out."""
-        log = self._opened(source.log)
-        if log is None:
-            return False
-        if source.log not in self._seen:
-            self._seen[source.log] = Visibilities(log.state(), log.projection())
-        return all(self._seen[source.log].of(n).kind in OUT for n in Ranges.parse(source.n))
+    def _outs(self, sources: Iterable[NoteSource]) -> Iterator[bool]:
+        """For each message of these sources, whether an op took it out; False for a log without ops."""
+        for source in sources:
+            log = self._opened(source.log) if source.log in self._changed else None
+            if log is None or self.state(source) != HERE:
+                yield False
+                continue
+            if source.log not in self._seen:
+                self._seen[source.log] = Visibilities(log.state(), log.projection())
+            for n in Ranges.parse(source.n):
+                yield self._seen[source.log].of(n).kind in OUT
 
     def _state_of_log(self, path: str) -> str | None:
         """HERE if a log begins as it did whenever notes were made from it, GONE, UNREADABLE; else None."""

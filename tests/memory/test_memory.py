@@ -14,7 +14,7 @@ from ctxkit.errors import NoSuchNote, NothingChanges, Usage
 from ctxkit.memory import memory as module
 from ctxkit.memory.notes import MemoryChange
 from ctxkit.memory.sources import source_of
-from tests.cli.runner import message
+from tests.cli.runner import call, message
 from tests.formats.claude_code.logs import assistant, user
 from tests.formats.claude_code.logs import log as rows_of
 
@@ -195,7 +195,10 @@ def test_what_was_superseded_is_in_no_gist_of_a_context(memory: Memory, shop: Pa
     memory.supersede([decided.number], "a full index")
     assert "partial" not in memory.text() and "a full index" in memory.text()
     assert any("partial" in text for text in texts(memory))
+    [gist] = [one for one in memory.notes() if one.note.kind == "gist"]
+    assert (gist.state, gist.repeats) == ("outdated", decided.number)
     memory.undo()
+    assert {one.state for one in memory.notes()} == {"current"}
     assert "Decided: We decided to use a partial index" in memory.text()
 
 
@@ -238,6 +241,48 @@ def test_forgotten_and_back(memory: Memory, shop: Path) -> None:
     assert texts(memory) == shown
     log.compact(target="30%", keep_last=0)
     assert texts(memory) == shown
+
+
+@pytest.mark.parametrize("kind", ["gist", "files"])
+def test_what_sums_up_a_forgotten_message(memory: Memory, shop: Path, kind: str) -> None:
+    """It is not shown until that is undone, or it is made anew: of the others, even if it has the same words."""
+    wrote = [call("Write", f"c{n}", path="shop/zebra.py", content="x") for n in range(2)]
+    rows = [message("assistant", f"I wrote it, {n}.", n + 3, tool_calls=[one]) for n, one in enumerate(wrote)]
+    log = log_of(shop, *TALK, *rows, message("user", "Is it a zebra?", 5))
+
+    def shown() -> list[str]:
+        return [one.note.text for one in memory.current() if one.note.kind == kind]
+
+    def say(names: object, pieces: object) -> str:
+        return "About zebras."
+
+    memory.extract(log, say, "m")
+    assert (len(shown()), "zebra" in memory.text()) == (1, True)
+    log.forget("4", include_protected=True)
+    assert shown() == []
+    assert {one.sources for one in memory.notes() if one.note.kind == kind} == {"forgotten"}
+    log.undo()
+    assert len(shown()) == 1
+    log.forget("4", include_protected=True)
+    assert memory.extract(log, say, "m") is not None and memory.extract(log, say, "m") is None
+    assert len(shown()) == 1
+    log.forget("5", include_protected=True)
+    memory.extract(log)
+    assert not any("Is it a zebra" in text for text in texts(memory))
+    log.undo()
+    memory.extract(log)
+    assert any("Is it a zebra" in text for text in texts(memory))
+
+
+def test_forgotten_words_that_are_no_note(memory: Memory, shop: Path) -> None:
+    """A gist has words of messages of which there is no note: they go with a forget, too."""
+    log = log_of(shop, *TALK, message("user", "Is it a zebra?", 3))
+    memory.extract(log)
+    assert "zebra" in memory.text()
+    log.forget("3", include_protected=True)
+    assert "zebra" not in memory.text() and not any("zebra" in text for text in texts(memory))
+    memory.extract(log)
+    assert any(text.startswith("2 messages") for text in texts(memory)) and "zebra" not in memory.text()
 
 
 def test_forgotten_beside_a_session(memory: Memory, shop: Path) -> None:

@@ -44,7 +44,7 @@ ALLOWED = {
 """Action -> the options that it takes besides those of all."""
 HIDDEN = {
     CHANGED: "their messages were purged or changed", UNREADABLE: "their logs cannot be read",
-    FORGOTTEN: "their messages are out of the context (`ctxkit undo` brings them back)",
+    FORGOTTEN: "messages of theirs are out of the context (`ctxkit undo` brings them back)",
 }  # fmt: skip
 """State of a note's sources -> why it is not shown."""
 WRITES = ("add", "supersede", "extract", "undo", "redo")
@@ -90,7 +90,8 @@ def command(
     the notes as `ctxkit export --memory` puts them before a context.
 
     A note names its sources (`@3f2a91c0-1111#12`). If these messages were purged or changed since, or all of them were
-    forgotten, it is not shown any more. Exit 1 if there is no note, or nothing is found.
+    forgotten, it is not shown any more; nor is a gist or a list of files if one of them was forgotten. Exit 1 if there
+    is no note, or nothing is found.
     """
     streams.Streams.quiet = quiet
     set_own_zone(utc=utc)

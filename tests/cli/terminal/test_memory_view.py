@@ -13,9 +13,11 @@ SOURCE = NoteSource("/x/chat.jsonl", "3-5", "d")
 TS = "2026-02-01T10:00:00Z"
 
 
-def checked(note: MemoryNote, state: str = "current", by: int | None = None, sources: str = "here") -> CheckedNote:
+def checked(
+    note: MemoryNote, state: str = "current", by: int | None = None, sources: str = "here", repeats: int | None = None
+) -> CheckedNote:
     """A note with its states."""
-    return CheckedNote(NumberedNote(7, note, TS, state, by), sources)
+    return CheckedNote(NumberedNote(7, note, TS, state, by), sources, repeats)
 
 
 def words(one: CheckedNote, score: str = "") -> str:
@@ -34,6 +36,7 @@ def words(one: CheckedNote, score: str = "") -> str:
         (checked(MemoryNote("n", "x", made=HAND, sources=(SOURCE,)), sources="gone"),
          "   7  x  chat.jsonl#3-5  session gone  2026-02-01Z"),
         (checked(MemoryNote("n", "a\nb\x1b[31m"), "undone"), "   7  a␊b␛[31m  2026-02-01Z  undone"),
+        (checked(MemoryNote("n", "x", "gist"), repeats=4), "   7  x  2026-02-01Z  outdated: repeats 4"),
     ],
 )  # fmt: skip
 def test_lines(one: CheckedNote, said: str) -> None:
@@ -59,3 +62,9 @@ def test_json(sources: str) -> None:
     assert (found["note"], found["state"], found["superseded_by"], found["sources"][0]["name"]) == (
         7, "superseded", 9, "chat.jsonl#3-5"
     )  # fmt: skip
+
+
+def test_json_of_what_repeats() -> None:
+    """It stands, but no context gets it: its state says so, and what it repeats."""
+    found = as_json(checked(MemoryNote("n", "x", "gist"), repeats=4))
+    assert (found["state"], found["repeats"]) == ("outdated", 4)
