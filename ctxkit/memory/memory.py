@@ -135,9 +135,22 @@ class Memory:
         """The notes that stand and may be shown, in the order of the file."""
         return [one for one in self.notes() if one.is_current]
 
-    def add(self, text: str, kind: str = "note", sources: Iterable[NoteSource] = ()) -> MemoryChange:
-        """Add a note by hand. Raises Usage for a text that is empty or too long, and for an unknown kind."""
-        return self._append(notes=(self._by_hand(text, kind, sources),))
+    def add(self, text: str, kind: str = "note", sources: Iterable[NoteSource] = ()) -> MemoryChange | None:
+        """Add a note by hand. Returns None if one of this kind says it already: then nothing is appended.
+
+        Raises Usage for a text that is empty or too long, and for an unknown kind.
+        """
+        note = self._by_hand(text, kind, sources)
+        return None if self.same(text, kind) is not None else self._append(notes=(note,))
+
+    def same(self, text: str, kind: str = "note") -> CheckedNote | None:
+        """The note by hand with this text and kind that stands and may be shown, if there is one."""
+        wanted = _one_line(text), kind, HAND
+        said = {
+            one.number for one in numbered(self.read.rows)
+            if one.is_current and (one.note.text, one.note.kind, one.note.made) == wanted
+        }  # fmt: skip
+        return next((one for one in self.current() if one.number in said), None) if said else None
 
     def supersede(
         self, numbers: Iterable[int], text: str | None = None, kind: str | None = None,
@@ -238,7 +251,7 @@ class Memory:
         return words + (f"; newest decision: {' '.join(decided.text.split())}" if decided else "")
 
     def _by_hand(self, text: str, kind: str, sources: Iterable[NoteSource]) -> MemoryNote:
-        words = " ".join(text.split())
+        words = _one_line(text)
         if not words:
             raise Usage("the note is empty: nothing was kept", "ctxkit memory add TEXT")
         if len(words) > LONGEST:

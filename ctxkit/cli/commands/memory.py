@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -18,11 +19,15 @@ from ctxkit.cli.terminal import layout, memory_view, streams
 from ctxkit.cli.terminal.safe_text import safe
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
+from ctxkit.errors import CtxkitError, ExitCode, NoSuchSession, NothingMatched, UnknownFormat, Usage
 from ctxkit.llm.hooks import Hooks
 from ctxkit.memory.memory import TOKENS, CheckedNote, Memory
 from ctxkit.memory.notes import KINDS, NoteSource
 from ctxkit.memory.sources import CHANGED, FORGOTTEN, UNREADABLE, parse_source, source_of
+from ctxkit.search.log_files import LogFile, log_files
+from ctxkit.store.folder import START, may_be_log
+from ctxkit.store.opening import cannot_open
+from ctxkit.store.source import open_log
 
 if TYPE_CHECKING:
     NoteKind: TypeAlias = StrEnum
@@ -81,8 +86,9 @@ def command(
     The project is the git repository of this folder, or this folder. `list` prints the notes that stand, by kind:
     notes, open work, decisions, what each session was about, files. `add TEXT` keeps a note by hand; --source names the
     messages that it comes from. `extract` makes notes of sessions by rules, offline (default: all sessions of the
-    project that grew since); the new notes of a session supersede its old ones. --summary-model and --fast ask a model
-    what a session was about: it gets the messages without the secrets that are found in them.
+    project that grew since; of a folder, all logs below); the new notes of a session supersede its old ones.
+    --summary-model and --fast ask a model what a session was about: it gets the messages without the secrets that are
+    found in them.
 
     `search TEXT` ranks the notes and the messages of all sessions of the project by their words, and lists the best.
     `supersede N TEXT` puts a new note in the place of note N, without TEXT none; the old one stays in the file.
@@ -97,7 +103,7 @@ def command(
     set_own_zone(utc=utc)
     asked, given = action or "list", list(words or ())
     if asked not in ACTIONS:
-        raise Usage(f"memory cannot {asked!r}: nothing was changed", HINT)
+        raise Usage(f"memory cannot {asked!r}: nothing was changed", f"{HINT}; supersede N without TEXT removes note N")
     options = {
         "kind": kind, "source": source, "all_": all_, "about": about, "max_tokens": max_tokens, "top": top,
         "limit": limit, "summary_model": summary_model, "fast": fast,
@@ -121,7 +127,10 @@ def command(
         text = _text(given, asked)
         return MemorySearch(memory, text, cwd, top, utc=utc, json=json, quiet=quiet).run()
     if asked == "add":
-        added = memory.add(_text(given, asked), chosen or "note", _sources(source, quiet=quiet))
+        text = _text(given, asked)
+        added = memory.add(text, chosen or "note", _sources(source, quiet=quiet))
+        if added is None:
+            return _stands_already(memory, memory.same(text, chosen or "note"), json=json)
         return _changed(memory, f"Kept as {_numbers(memory, [one.id for one in added.notes])}", json=json)
     if asked == "supersede":
         return _supersede(memory, given, chosen, _sources(source, quiet=quiet), json=json)
@@ -202,6 +211,18 @@ def _changed(memory: Memory, said: str, *, json: bool) -> int:
     return ExitCode.DONE
 
 
+def _stands_already(memory: Memory, one: CheckedNote | None, *, json: bool) -> int:
+    """Report that a note says it already (replay 50)."""
+    if json and one is not None:
+        streams.out_json(memory_view.as_json(one))
+    streams.flush()
+    which = "a note" if one is None else f"note {one.number}"
+    streams.say(
+        f"{which.capitalize()} says this already: nothing was added ({layout.home_short(memory.project.folder)})."
+    )
+    return ExitCode.DONE
+
+
 def _supersede(
     memory: Memory, words: Sequence[str], kind: str | None, sources: Iterator[NoteSource], *, json: bool
 ) -> int:
@@ -270,15 +291,21 @@ def _extract(
 ) -> int:  # fmt: skip
     from ctxkit.compact.ask_model import gist_by_model, model_of
 
-    names = {} if words else project_names(cwd)
-    places = [session_path(word, writes=True) for word in words] if words else list(names)[:limit]
+    names = {} if words else _sessions(cwd)
+    if words:
+        files = log_files([session_path(word, writes=True) for word in words])
+    else:
+        files = [LogFile(place, _size(place)) for place in list(names)[:limit]]
     added = replaced = unchanged = changed = 0
-    failed: ExitCode | None = None
-    for place in places:
-        if not words and model is None and not fast and memory.is_known(place, _size(place)):
+    failed: list[ExitCode] = []
+    for file in files:
+        place = file.path
+        if (file.folder or not words) and model is None and not fast and memory.is_known(place, file.size):
             unchanged += 1
             continue
         try:
+            if file.folder and not _may_be_log(file):
+                continue
             log = opened(place, _reading(quiet=quiet), command="memory")
             log.dry_run = True
             with streams.progress(f"noting {names.get(place, os.path.basename(place))}", "") as step:
@@ -288,11 +315,13 @@ def _extract(
                 )  # fmt: skip
                 change = memory.extract(log, ask, model_of(log, model, fast=fast) if ask is not None else "")
         except CtxkitError as error:
-            if len(places) == 1:
+            if file.folder and isinstance(error, UnknownFormat):
+                continue
+            if len(files) == 1:
                 raise
             streams.flush_unless_paged()
             streams.warn(error.message if place in error.message else f"{place}: {error.message}", error)
-            failed = failed or error.code
+            failed.append(error.code)
             continue
         for warning in log.noticed:
             streams.warn(warning)
@@ -306,6 +335,8 @@ def _extract(
                 streams.out_json({"kind": note.kind, "text": note.text, "sources": [one.name for one in note.sources]})
             else:
                 streams.out(memory_view.new_line(note), hang=4)
+    if not (changed or unchanged or failed):
+        raise NothingMatched(f"no logs below {', '.join(words)}: nothing was noted", "ctxkit memory extract LOG...")
     streams.flush()
     said = f"{layout.count(added, 'new note')} of {layout.count(changed, 'session')}"
     said += f", {replaced:,} superseded" if replaced else ""
@@ -313,7 +344,24 @@ def _extract(
     if added and not memory.dry_run:
         streams.Streams.done = said
     streams.say(f"Dry run, nothing was kept. Without it: {said}." if memory.dry_run else f"{said}.")
-    return failed if failed is not None and not changed else ExitCode.DONE
+    return failed[0] if failed and not changed else ExitCode.DONE
+
+
+def _sessions(cwd: str | None) -> dict[str, str]:
+    """The sessions of the project. Raises NoSuchSession, which says how logs are named that no agent keeps."""
+    try:
+        return project_names(cwd)
+    except NoSuchSession as error:
+        error.hint = "ctxkit memory extract LOG names a log, extract . all logs in this folder"
+        raise
+
+
+def _may_be_log(file: LogFile) -> bool:
+    """Whether a file that was found below a folder may be a log. Raises what opening it raises."""
+    if file.error is not None:
+        raise cannot_open(Path(file.path), file.error)
+    with open_log(file.path) as source:
+        return may_be_log(source.read(0, START))
 
 
 def _size(path: str) -> int:

@@ -96,6 +96,58 @@ def test_one_of_many_that_cannot_be_read(shop: Path) -> None:
     assert ctxkit("memory", "extract", "gone.jsonl", "bad.jsonl").code == 66
 
 
+def test_extract_of_folders(shop: Path) -> None:
+    """Of a folder all logs below are noted, then those that grew; what is no log is left out, and said if it is all."""
+    logs = shop / "logs/deep"
+    logs.mkdir(parents=True)
+    (shop / "log.jsonl").rename(logs / "log.jsonl")
+    (logs / "notes.txt").write_text("no log")
+    (logs / "package.json").write_text('{"name": "x"}')
+    good("mark", logs / "log.jsonl", "here")
+    ran = good("memory", "extract", "logs")
+    assert ran.err.endswith("4 new notes of 1 session.\n") and "log.jsonl#1-2" in ran.text
+    assert good("memory", "extract", "logs").err.endswith("0 new notes of 0 sessions; 1 session with nothing new.\n")
+    (logs / "log.jsonl").unlink()
+    ran = ctxkit("memory", "extract", "logs")
+    assert ran.code == 1 and "no logs below logs: nothing was noted\n" in ran.err
+
+
+def test_logs_in_a_folder_where_no_session_was_begun(shop: Path) -> None:
+    """The message says how logs are named."""
+    os.chdir(repository(shop.parent / "other"))
+    ran = ctxkit("memory", "extract")
+    assert ran.code == 66 and "no session was begun in" in ran.err
+    assert "hint: ctxkit memory extract LOG names a log, extract . all logs in this folder\n" in ran.err
+    Path("log.jsonl").write_bytes(TALK)
+    assert "4 new notes of 1 session" in good("memory", "extract", ".").err
+
+
+def test_the_same_note_again(shop: Path) -> None:
+    """Nothing is added if a note by hand of this kind says it: not an error, and said."""
+    good("memory", "add", "the port", "is 8080", "--kind", "decision")
+    raw = Memory().path.read_bytes()
+    for dry in ([], ["--dry-run"]):
+        ran = good("memory", "add", "the  port is 8080", "--kind", "decision", *dry)
+        assert ran.err == "Note 1 says this already: nothing was added (~/shop).\n" and ran.out == b""
+    ran = good("memory", "add", "the port is 8080", "--kind", "decision", "--json")
+    assert ran.values[0]["note"] == 1 and Memory().path.read_bytes() == raw
+    good("memory", "add", "the port is 8080")
+    good("memory", "supersede", "1")
+    good("memory", "add", "the port is 8080", "--kind", "decision")
+    assert kept() == ["the port is 8080"] * 2
+    assert Memory().add("the port is 8080") is None
+
+
+def test_a_gist_that_repeats_a_superseded_decision(shop: Path) -> None:
+    """It stays in the list, which says what it repeats; with --json too."""
+    good("memory", "extract", "log.jsonl")
+    [old] = [one["note"] for one in ctxkit("memory", "--json").values if one["text"].startswith("We decided")]
+    good("memory", "supersede", str(old), "a full index")
+    [gist] = [one for one in good("memory", "--kind", "gist", "--json").values]
+    assert (gist["state"], gist["repeats"]) == ("outdated", old)
+    assert good("memory", "--kind", "gist").text.rstrip().endswith(f"outdated: repeats {old}")
+
+
 def test_show(shop: Path) -> None:
     """The text for a prompt, within a budget, or about a topic."""
     good("memory", "extract", "log.jsonl")
@@ -114,6 +166,7 @@ def test_show(shop: Path) -> None:
         ([], 1, "has no note\nhint: ctxkit memory extract makes some"),
         (["list", "--kind", "open"], 1, "has no note of kind open"),
         (["remember"], 2, "memory cannot 'remember': nothing was changed"),
+        (["forget", "1"], 2, "; supersede N without TEXT removes note N\n"),
         (["add"], 2, "`memory add` takes a text"),
         (["add", " "], 2, "`memory add` takes a text"),
         (["add", "x" * 2001], 2, "at most 2,000 characters"),
