@@ -76,6 +76,11 @@ def shard_name(shard: int) -> str:
     return f"shard-{shard:04}"
 
 
+def is_dataset(place: str) -> bool:
+    """Whether there is a dataset in a folder of this machine."""
+    return os.path.isfile(os.path.join(place, HEAD)) and os.path.isdir(os.path.join(place, LEDGER))
+
+
 class Dataset:
     """The files of a dataset at a path or URL. Nothing is read before it is asked for."""
 

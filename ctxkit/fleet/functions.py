@@ -7,6 +7,7 @@ call give the same rows. A failure is a row too, so that no file takes the other
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -203,17 +204,25 @@ def own(name: str, folder: str) -> MapFunction:
     `folder` is on the path only while the module is imported, so that nothing else is imported from there.
     """
     if not _OWN.fullmatch(name):
-        raise Usage(f"{name}: not a module:function", "package.module:function")
+        raise Usage(f"{name}: not a module:function", _without_py(name) or "package.module:function")
     module, _, attribute = name.partition(":")
     try:
         with _on_path(folder), contextlib.redirect_stdout(sys.stderr):
             found = getattr(import_module(module), attribute)
     except (Exception, SystemExit) as error:  # a user's module may raise anything
         text = f"{name}: cannot be imported: {_words(error)}"
-        raise Usage(text, "run it in the folder of the module, or set PYTHONPATH") from error
+        hint = _without_py(name) or "run it in the folder of the module, or set PYTHONPATH"
+        raise Usage(text, hint) from error
     if not callable(found):
         raise Usage(f"{name}: not a function", SIGNATURE)
     return found  # type: ignore[no-any-return]
+
+
+def _without_py(name: str) -> str:
+    """A hint for a name that names a file, and not its module: `mine.py:f`; "" for any other."""
+    file, _, attribute = name.partition(":")
+    written = f"{os.path.basename(file).removesuffix('.py')}:{attribute}"
+    return f"{written}, without .py" if file.endswith(".py") and _OWN.fullmatch(written) else ""
 
 
 @contextmanager

@@ -64,7 +64,7 @@ class DoneShards:
             atomic.replace(folder / "call.json", dumps(about).encode("ascii") + b"\n")
         elif held != about:
             other = [name for name in about if not isinstance(held, dict) or held.get(name) != about[name]]
-            text = f"{folder} is the ledger of another call: its {', '.join(other)} differ: nothing was done"
+            text = f"{folder} is the ledger of another call, which differs in its {', '.join(other)}: nothing was done"
             raise Usage(text, "the same call goes on; another one needs a folder of its own")
 
     def shard(self, file: SourceFile) -> int:

@@ -130,7 +130,7 @@ def test_another_call(tmp_path: Path) -> None:
         (call_of("status", {"limit": "5k"}), SHARDS, "options"),
         (call_of("status", {}), 8, "shards"),
     ):
-        with pytest.raises(Usage, match=f"its {differs} differ: nothing was done"):
+        with pytest.raises(Usage, match=f"which differs in its {differs}: nothing was done"):
             DoneShards(folder, call, shards)
     (folder / "call.json").write_text("{")
     with pytest.raises(Usage, match="of another call"):
@@ -146,7 +146,7 @@ def test_a_module_that_changed(tmp_path: Path) -> None:
     try:
         DoneShards(tmp_path / "ledger", call_of(call, {}, str(tmp_path)))
         module.write_text("def f(data, name, config):\n    return [{}]\n")
-        with pytest.raises(Usage, match="its module differ"):
+        with pytest.raises(Usage, match="which differs in its module: nothing was done"):
             DoneShards(tmp_path / "ledger", call_of(call, {}, str(tmp_path)))
     finally:
         sys.modules.pop("module_of_a_ledger", None)

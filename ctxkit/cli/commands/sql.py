@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,10 +76,15 @@ def command(
 def _opened(places: list[str], format: str | None, memory: str, failed: list[str]) -> Database:
     """A database of these logs. `failed`: gets the named ones that cannot be read."""
     from ctxkit.fleet.database import Database
+    from ctxkit.fleet.dataset import is_dataset
     from ctxkit.fleet.log_tables import log_tables
     from ctxkit.logfile.read import AUTO
 
     paths = [session_path(place) for place in places]
+    for path in paths:
+        if is_dataset(path):
+            hint = f"ctxkit fleet sql --dataset {shlex.quote(path)} 'select …'"
+            raise Usage(f"{path} is a dataset: nothing was asked", hint)
     given = [("-", _stdin())] if "-" in paths else []
     named = [path for path in paths if path != "-"]
     with streams.progress("reading logs", "files") as step:

@@ -235,6 +235,18 @@ def test_schema_listed() -> None:
     assert good("sql", "--schema", "compactions").text.startswith("compactions\n  session: ")
 
 
+def test_a_dataset_as_a_log(tmp_path: Path) -> None:
+    """A dataset has no logs: it is refused, with the command that asks it; a folder above it is asked as ever."""
+    path, dataset = small(tmp_path), tmp_path / "a dataset"
+    good("fleet", "ingest", path, "-o", dataset, "-q", "--jobs", "1")
+    for words in ((dataset,), (path, dataset)):
+        ran = ctxkit("sql", *words, "cost_by_model")
+        assert (ran.code, ran.out) == (2, b"")
+        assert f"{dataset} is a dataset: nothing was asked" in ran.err
+        assert f"ctxkit fleet sql --dataset '{dataset}' 'select …'" in ran.err
+    assert good("sql", tmp_path, "select count(*) as n from messages", "--json").values == [{"n": 11}]
+
+
 def test_a_dataset(tmp_path: Path) -> None:
     """`fleet sql` asks a dataset, with the same answers as the logs themselves."""
     path, dataset = small(tmp_path), tmp_path / "dataset"
