@@ -287,7 +287,11 @@ FLAGS: dict[str, Flag] = {
             },
         ),
         Flag("--recount/--no-recount", "Correct the token figures in replies (default: yes)."),
-        Flag("--redact", "Take what looks like a secret out of all texts, but no values of variables; for the whole dataset, from the start."),
+        Flag(
+            "--redact",
+            "Take what looks like a secret out of all texts, but no values of variables; "
+            "for the whole dataset, from the start.",
+        ),
         Flag("--regex", "TEXT is a regular expression; ^ and $ are ends of lines."),
         Flag("--repair", "With --archive: read all copies, and make damaged ones anew."),
         Flag("--replace", "The context becomes exactly the snapshot; everything else leaves it."),

@@ -200,7 +200,7 @@ def test_wrong_calls(function: str, options: dict[str, str], text: str) -> None:
 @pytest.mark.parametrize("name", ["mine.py:words", "./mine.py:words", "/home/ada/mine.py:words"])
 def test_a_file_for_a_module(name: str) -> None:
     """A file is no module: the hint says how it is named."""
-    with pytest.raises(Usage, match="mine.py:words: ") as raised:
+    with pytest.raises(Usage, match=r"mine\.py:words: ") as raised:
         call_of(name, {})
     assert raised.value.hint == "mine:words, without .py"
 
