@@ -71,10 +71,11 @@ def command(
     With criteria it prints only the messages of the context that fit; with numbers these messages, also those that are
     out of it, and with both the ones of them that fit; otherwise also what is assembled around them (system prompt,
     docs, status of the threads), without numbers. A summary that `ctxkit compact` made is one line; --expand and
-    --full open it. --max-tokens shows what `ctxkit trim` would leave, as `budget.enforce` in the config always does; stderr says what
-    was left out. --json prints a JSON object per message. --explain says for all messages, or for the named ones, why
-    they are in the context or out of it, and then which parameters were used. On a terminal the text is laid out for
-    reading, and the pager opens at the end; --tools lists the tool calls, --words prints what can be pasted elsewhere.
+    --full open it. --max-tokens shows what `ctxkit trim` would leave, as `budget.enforce` in the config always
+    does; stderr says what was left out. --json prints a JSON object per message. --explain says for all messages,
+    or for the named ones, why they are in the context or out of it, and then which parameters were used. On a
+    terminal the text is laid out for reading, and the pager opens at the end; --tools lists the tool calls, --words
+    prints what can be pasted elsewhere.
     """
     if words and (explain or tools or follow or oneline or expand):
         text = "--words prints texts, and --explain, --tools, --oneline, --expand and -f print something else"
