@@ -563,7 +563,8 @@ def _after(path: str, text: str) -> Line:
     as it does there.
     """
     for name in (path, os.path.normpath(path)):
-        rest = text.removeprefix(f"{name}:")
-        if rest != text:
-            return [":", Styled(rest, ERROR)]
+        if text.startswith(f"{name}:"):
+            return [":", Styled(text.removeprefix(f"{name}:"), ERROR)]
+        if text.startswith(f"{name} "):
+            return [": ", Styled(text.removeprefix(f"{name} "), ERROR)]
     return [": ", Styled(text, ERROR)]
