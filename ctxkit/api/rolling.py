@@ -232,7 +232,7 @@ class RollingBase:
         self._turn = threading.RLock()
         self._asking: object = None
         """Who asks the summarizer right now: a task, or True; None: nobody."""
-        if log is not None and not isinstance(log, Log):  # before a file is created
+        if log is not None and not isinstance(log, Log) and not os.path.lexists(_path(log)):  # before it is created
             _configured(in_memory(), asked)
         self.log = log if isinstance(log, Log) else _opened(log)
         """The log. Its methods may be used at any time: the next call of this object follows them."""

@@ -718,6 +718,10 @@ def test_no_file_of_a_context_that_is_refused(tmp_path: Path) -> None:
         assert not log.exists()
     with pytest.raises(BadConfig, match=r"the reserve of 4,096 tokens takes all of the limit of 3,000"):
         RollingContext(3000)
+    RollingContext(3000, reserve=500, log=log)
+    (tmp_path / "agent.jsonl.ctxkit").mkdir(exist_ok=True)
+    (tmp_path / "agent.jsonl.ctxkit/config.toml").write_text("reserve = 500\n")
+    assert RollingContext(3000, log=log).budget == 2500  # a log that exists has a config of its own
 
 
 def test_a_predicate_that_fails() -> None:
