@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Line(NamedTuple):
     """A line that can be selected. `keeps`: what it keeps, counted once however many lines keep it; `own`: the score of
-    its own words; `tokens`: its size; `group`: lines of one group share a heading.
+    its own words; `tokens`: its size; `group`: lines of one group share a heading; `heads`: further ones that it needs.
     """
 
     keeps: tuple[Hashable, ...]
     own: float
     tokens: int
-    group: int
+    group: Hashable
+    heads: tuple[Hashable, ...] = ()
 
 
 def cover(
-    lines: Sequence[Line], worth: Callable[[Hashable], float], heading: Callable[[int], int], budget: int,
+    lines: Sequence[Line], worth: Callable[[Hashable], float], heading: Callable[[Any], int], budget: int,
     there: Iterable[Hashable] = (),
 ) -> list[int]:  # fmt: skip
     """The places of the selected lines, the best first.
@@ -46,15 +47,19 @@ def cover(
             own.append(at)
         keeps.append(own)
     score = worths.__getitem__
-    opened: set[int] = set()
-    members: dict[int, list[int]] = {}
+    opened: set[Hashable] = set()
+    members: dict[Hashable, list[int]] = {}
     for place, line in enumerate(lines):
-        members.setdefault(line.group, []).append(place)
+        for group in (line.group, *line.heads):
+            members.setdefault(group, []).append(place)
 
     def weighed(place: int) -> tuple[float, int, int]:
         line = lines[place]
         gain = line.own + sum(map(score, keeps[place]))
         tokens = line.tokens + (0 if line.group in opened else heading(line.group))
+        for head in line.heads:
+            if head not in opened:
+                tokens += heading(head)
         return -gain / max(1, tokens), place, tokens
 
     heap = [weighed(place) for place in range(len(lines))]
@@ -75,11 +80,11 @@ def cover(
             continue
         budget -= best[2]
         taken.append(place)
-        group = lines[place].group
         for at in keeps[place]:
             worths[at] = 0.0
-        if group not in opened:
-            opened.add(group)
+        fresh = [group for group in (lines[place].group, *lines[place].heads) if group not in opened]
+        opened.update(fresh)
+        for group in fresh:
             for other in members[group]:
                 if waiting[other]:
                     heappush(heap, weighed(other))

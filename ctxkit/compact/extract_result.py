@@ -6,14 +6,15 @@ It chooses as a summary does, for a result alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from ctxkit.compact.coverage import Line, cover
 from ctxkit.compact.scoring import LineScores, SessionCourse, spoken
 from ctxkit.compact.segments import Fragment, fragments
+from ctxkit.compact.summary_text import LEFT_OUT, joined
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 Count = Callable[[Sequence[str]], Sequence[int]]
-GAP = "…"
 FAILING = frozenset({"errors", "failures"})
 """Classes of facts of lines that say what failed."""
 FIRST = 2.0
@@ -39,11 +40,16 @@ def extract_result(
     course = SessionCourse(pieces, [], focus=query)
     asked = spoken(query)
     worth = LineScores(dict(enumerate(pieces)), found, [], course, tokens / max(1, sum(sizes)))
+    heads = {number: head for one in found for number, head in one.heads}
+    headings = {0: 0, **dict(zip(heads, count([*heads.values()]), strict=True))}
     lines = [
-        Line(one.keeps, worth.words[place] + _first(one, asked), size + LINE, 0)
+        Line(
+            one.keeps, worth.words[place] + _first(one, asked), LINE + (0 if one.is_head else size), 0,
+            tuple([number for number, _ in one.heads]),
+        )
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
-    ]
-    taken = cover(lines, worth.of, lambda group: 0, tokens) or _fitting(lines, tokens)
+    ]  # fmt: skip
+    taken = cover(lines, worth.of, headings.__getitem__, tokens) or _fitting(lines, tokens)
     while taken:
         made = _joined([found[place] for place in sorted(taken)], found)
         [size] = count([made])
@@ -71,16 +77,14 @@ def _first(one: Fragment, asked: set[str]) -> float:
 
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:
-    """These fragments, with a mark for each gap, and at both ends if others come before or after."""
+    """These fragments with their heads, with a mark for each gap, and at both ends if others come before or after."""
+    texts = {number: head for one in some for number, head in one.heads}
+    for number, parts in groupby(some, key=lambda one: one.line):
+        texts[number] = joined(list(parts))
     rows: list[str] = []
-    before: Fragment | None = None
-    for one in some:
-        if before is not None and one.line == before.line:
-            rows[-1] += f" {one.text}" if one.part == before.part + 1 else f" {GAP} {one.text}"
-        else:
-            rows += [GAP] if one.line > (before.line if before is not None else 0) + 1 else []
-            rows.append(one.text)
-        before = one
-    if before is not None and before.place != of[-1].place:
-        rows.append(GAP)
+    for number, before in zip(sorted(texts), [0, *sorted(texts)], strict=False):
+        rows += [LEFT_OUT] if number > before + 1 else []
+        rows.append(texts[number])
+    if some and some[-1].place != of[-1].place:
+        rows.append(LEFT_OUT)
     return "\n".join(rows)

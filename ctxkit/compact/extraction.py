@@ -8,7 +8,7 @@ Segments are cut into fragments (`segments.py`), and files are listed (`content/
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -58,7 +58,8 @@ class Extraction:
         self.both: list[Fragment | File] = [*self.lines, *self.files]
         self._sizes: dict[int, int] = {}
         self._groups = grouped(self.heads)
-        self._headings: dict[int, int] = {LISTED: -1}
+        self._headings: dict[Hashable, int] = {LISTED: -1}
+        """Group, or segment and line of a head -> its tokens."""
 
     def _better(self, held: Fragments) -> list[Fragment]:
         """The better half of the held lines: those that are selected first."""
@@ -79,7 +80,7 @@ class Extraction:
             return None
         names = Names.of({piece.name for piece in self.pieces}) if covered is None else covered
         words = SummaryLayout(self.pieces, self.label, names, self.heads)
-        words.patterns = self.state.patterns
+        words.patterns, words.mended = self.state.patterns, self.state.runs.mended
         words.state, quoted = header(self.state, names, words.tag, int(SHARE * budget), self.count)
         ours = [covered is None or self.heads[one.piece].name in covered for one in self.lines]
         ours = [is_ours and not _is_quoted(one, quoted) for one, is_ours in zip(self.lines, ours, strict=True)]
@@ -96,12 +97,12 @@ class Extraction:
         """Message -> about how many tokens a summary with all its lines has for it."""
         words = SummaryLayout(self.pieces, self.label, Names(), self.heads)
         found: dict[Name, int] = {}
-        for line in self._weighed(words, range(len(self.both)), [0.0] * len(self.both)):
-            if line.group != LISTED:
-                name = self.heads[line.group].name
-                found[name] = found.get(name, 0) + line.tokens
-        for group in {self._groups[line.piece] for line in self.lines}:
-            found[self.heads[group].name] += self._headings[group] + 1
+        opened: set[Hashable] = {LISTED}
+        weighed = self._weighed(words, range(len(self.both)), [0.0] * len(self.both))
+        for line, one in zip(weighed, self.both, strict=True):
+            if isinstance(one, Fragment):
+                name = self.heads[one.piece].name
+                found[name] = found.get(name, 0) + line.tokens + self._opens(line, opened)
         return found
 
     def _best(self, words: SummaryLayout, ours: Sequence[bool], budget: int) -> tuple[list[int], list[int]]:
@@ -115,27 +116,35 @@ class Extraction:
         found = self._weighed(words, places, worth.words)
         there = [kept for one, is_ours in zip(self.both, ours, strict=True) if not is_ours for kept in one.keeps]
         taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)
-        opened: set[int] = set()
-        sizes = []
-        for line in map(found.__getitem__, taken):
-            sizes.append(line.tokens + (0 if line.group in opened else self._headings[line.group] + 1))
-            opened.add(line.group)
+        opened: set[Hashable] = set()
+        sizes = [line.tokens + self._opens(line, opened) for line in map(found.__getitem__, taken)]
         return [places[place] for place in taken], list(accumulate(sizes))
+
+    def _opens(self, line: Line, opened: set[Hashable]) -> int:
+        """The tokens of the headings that a line needs and nothing else opened; opens them."""
+        fresh = [group for group in (line.group, *line.heads) if group not in opened]
+        opened.update(fresh)
+        return sum(self._headings[group] + 1 for group in fresh)
 
     def _weighed(self, words: SummaryLayout, places: Sequence[int], own: Sequence[float]) -> list[Line]:
         """The lines and files at these places, for `cover`. `own`: the score of the words of each."""
         self._count_all(places)
         found = []
+        texts: dict[Hashable, str] = {}
         for place in places:
             one, size = self.both[place], self._sizes[place]
             if isinstance(one, File):
                 found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
             else:
                 tags = sum(name in INDEX for name, _ in one.facts[:1])
-                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, self._groups[one.piece]))
-        headed = sorted({line.group for line in found} - self._headings.keys())
-        texts = [words.heading(self.heads[group], group) for group in headed]
-        self._headings.update(zip(headed, self.count(texts), strict=True))
+                heads = tuple([(one.piece, line) for line, _ in one.heads])
+                texts.update(((one.piece, line), text) for line, text in one.heads)
+                own_size = 0 if one.is_head else size
+                found.append(Line(one.keeps, own[place], own_size + MARK + tags * TAG, self._groups[one.piece], heads))
+        groups = {self._groups[one.piece] for one in map(self.both.__getitem__, places) if isinstance(one, Fragment)}
+        texts.update((group, words.heading(self.heads[group], group)) for group in groups)
+        headed = sorted(texts.keys() - self._headings.keys(), key=str)
+        self._headings.update(zip(headed, self.count([texts[group] for group in headed]), strict=True))
         return found
 
     def _count_all(self, places: Sequence[int]) -> None:

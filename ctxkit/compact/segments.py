@@ -28,6 +28,7 @@ from ctxkit.content.facts import (
 )
 from ctxkit.content.failures import SHORTEST, is_failing
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named
+from ctxkit.content.line_heads import DiffLine, Heads, LineHeads
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
@@ -63,6 +64,7 @@ OPEN_SECTION = re.compile(r"request|intent|goal|objective|pending|open|remaining
 FINISHED = re.compile(r"\bfiles?\b|\bcode\b|concept|error")
 """Matches headings of what can be read again, or is solved."""
 NOTHING = frozenset[str]()
+NO_HEADS: Heads = ()
 MOST = 32_768
 """The most lines that are held; of more, the better half is kept. A summary of so many has half a million tokens."""
 WHOLE = "whole"
@@ -95,7 +97,8 @@ class Fragment(msgspec.Struct, gc=False):
 
     `piece`: the place of its segment; `line`: the number of its line there, without blank lines; `part`: the place of
     the fragment in the line; `at`: how far back it is, from 0 (the newest) to 1, in characters; `often`: how many times
-    it occurs; `whole`: whether it is the whole line.
+    it occurs; `whole`: whether it is the whole line; `heads`: the lines of its segment that it needs above it;
+    `is_signed`: it begins with the sign of a patch.
     """
 
     piece: int
@@ -107,6 +110,18 @@ class Fragment(msgspec.Struct, gc=False):
     facts: tuple[Fact, ...] = ()
     often: int = 1
     whole: bool = True
+    heads: Heads = ()
+    is_signed: bool = False
+
+    @property
+    def words(self) -> str:
+        """The text without outer blanks and sign: what tells whether two lines are equal."""
+        return self.text[self.is_signed :].strip()
+
+    @property
+    def is_head(self) -> bool:
+        """Whether it is a head of other lines, which is shown with any of them."""
+        return bool(self.heads) and self.heads[-1][0] == self.line
 
     @property
     def keeps(self) -> tuple[Identifier | Fact | Whole, ...]:
@@ -185,9 +200,15 @@ class Fragments:
                     if known is not None and self.pieces[known.piece].file == edit.file:
                         del self._found[line]
 
+    def _patch(self, piece: TextSegment, role: DiffLine, words: str) -> None:
+        """Notes a line that a patch of one file takes out, puts in, or leaves."""
+        if piece.file and piece.call:
+            edit = self._edits.setdefault(piece.call, {}).setdefault("", _Edit(piece.file, set(), set()))
+            (edit.old if role == DiffLine.OLD else edit.new).add(words)
+
     def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
         """Keeps only these lines, their segments, and the segments at `places`."""
-        self._found = {one.text.strip(): one for one in lines}
+        self._found = {one.words: one for one in lines}
         self._lines_of = {file: some & self._found.keys() for file, some in self._lines_of.items()}
         self.pieces = {place: self.pieces[place] for place in (*(one.piece for one in lines), *places)}
 
@@ -202,11 +223,22 @@ class Fragments:
         is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
         is_filed = piece.file and piece.kind in FILED
         is_listed = False
+        is_change = piece.kind == SegmentKind.INPUT
+        above = LineHeads(piece.text, is_prose=piece.kind in PROSE, is_change=is_change)
+        has_heads, heads, is_signed = above.is_needed, NO_HEADS, False
         for line in piece.text.split("\n"):
             begins += len(line) + 1
             is_asked = is_typed and (read < TYPED or length - read < ENDING)
             read += len(line) + 1
             bare = line.strip()
+            if has_heads:
+                role, heads = above.read(line, number + 1)
+                is_signed = is_change and role >= DiffLine.OLD
+                if is_signed:
+                    self._patch(piece, role, bare := line[1:].strip())
+                if role == DiffLine.NOISE or (is_signed and (role == DiffLine.OLD or not bare)):
+                    number += bool(line.strip())
+                    continue
             if not bare:
                 continue
             number += 1
@@ -234,7 +266,7 @@ class Fragments:
                 often = known.often + 1 if known is not None else 1
                 if is_filed:
                     self._lines_of.setdefault(piece.file, set()).add(words)
-                yield words, Fragment(place, number, part, text, at, items, facts, often, whole)
+                yield words, Fragment(place, number, part, text, at, items, facts, often, whole, heads, is_signed)
 
 
 def fragments(pieces: Sequence[TextSegment]) -> list[Fragment]:

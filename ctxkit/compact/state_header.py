@@ -43,6 +43,73 @@ TOLD = re.compile(
     re.S | re.I,
 )
 """Matches a row of a table, a question, a heading, or what is only weighed: they set no rule."""
+WEIGHED = re.compile(
+    r"\W*(?:(?:so|and|but|also|then|maybe|perhaps|i (?:think|guess|wonder)) )*"
+    r"(?:(?:should|shall|could|can|would|will|do|does|did|is|are|was|why|how|what|which|where|when|who) "
+    r"(?:i|we|you|he|she|it|they|the|this|that|these|those|a|an|our|your|my)\b|"
+    r"(?:i|we) (?:do not|don['’]?t) (?:need|have|know|think|see|understand|care|mind|remember)\b|"
+    r"(?:i think )?(?:i|we|you|it) (?:should|could) also\b)",
+    re.I,
+)
+"""Matches the start of a question without its mark, of a thought, and of what somebody lacks: they set no rule."""
+RETRACTED = re.compile(
+    r"\b(?:wrong (?:chat|window|session|tab|thread|terminal|conversation)|never ?mind|scratch that|"
+    r"(?:ignore|disregard|forget|skip) (?:(?:my|the|that|this) )?(?:last|previous|above|earlier)"
+    r"(?: (?:message|one|request|prompt|question|comment))?|"
+    r"(?:ignore|disregard|forget|scratch) (?:that|this|it|what i (?:just )?(?:said|wrote|asked|typed))(?=\W*$|[,.;!)])|"
+    r"falsche[rs]? (?:chat|fenster|sitzung)|(?:ignorier|vergiss)\w* (?:das|(?:meine|die) letzte (?:nachricht|frage)?)|"
+    r"oublie[zs]? (?:ça|cela|mon (?:dernier )?message)|olvid[ae] (?:eso|lo anterior|mi último mensaje))|"
+    r"发错了|忽略(?:上一条|刚才)的?(?:消息)?",
+    re.I,
+)
+"""Matches a message that takes the one before back."""
+POLITE = frozenset(
+    {
+        "a",
+        "ah",
+        "bad",
+        "bitte",
+        "by",
+        "das",
+        "der",
+        "désolé",
+        "de",
+        "for",
+        "i",
+        "im",
+        "in",
+        "it",
+        "just",
+        "le",
+        "meant",
+        "mistake",
+        "my",
+        "no",
+        "oh",
+        "ok",
+        "oops",
+        "pardon",
+        "perdón",
+        "please",
+        "pls",
+        "posted",
+        "pour",
+        "sent",
+        "sorry",
+        "that",
+        "the",
+        "this",
+        "to",
+        "typed",
+        "wait",
+        "war",
+        "was",
+    }
+)
+"""Words around these that ask for nothing."""
+DENIED = re.compile(r"\b(?:do not|don['’]?t|never|not) (?:\w+ )?(?:ignore|disregard|forget|skip|scratch)", re.I)
+BRIEF = 5
+"""The most words of a request that needs what it answers to be understood: `yes, do that`."""
 ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
 """Matches a question of the model with the answer that the user chose."""
 WRAPPERS = ("current_datetime", "system_reminder", "system-reminder", "system_notification", "ide_opened_file",
@@ -105,6 +172,12 @@ class SessionState:
         self._edited: dict[str, _Said] = {}
         self._answered = True
         """Whether the model spoke since the newest request."""
+        self.asked: _Said | None = None
+        """What the model said before the newest request."""
+        self.older = 0
+        """How many rules were dropped for newer ones."""
+        self._before: tuple[list[_Said], _Said | None] = [], None
+        """The request before the newest one, and what the model had said before it."""
         for place, piece in enumerate(pieces):
             self._take(place, piece)
             if piece.is_task and newest.get(piece.tool) == piece.name and OPEN.match(piece.text):
@@ -114,16 +187,23 @@ class SessionState:
         self.runs.add(place, piece)
         self._search(place, piece)
         if piece.kind in (SegmentKind.USER, SegmentKind.NOTICE) and (text := _asked(piece)):
+            if not piece.tool and self.request and (left := _beside_retraction(text)) is not None:
+                self._take_back()
+                if not left:
+                    return
+                self._answered = True
             if piece.tool:  # an answer to the model belongs to what was asked before
                 text = "\n".join(_answers(text)) or text
             elif self._answered or not self._is_next(piece.name):  # what was typed in between belongs to it
-                self.request = []
+                self._before = self.request, self.asked
+                self.request, self.asked = [], self.next
             self.request = [*self.request, _Said(piece.name, place, text)][-MESSAGES:]
             self.next, self._answered = None, self._answered and bool(piece.tool)
             for one in _told(piece, text):
                 if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and _is_rule(one):
-                    self.rules = [rule for rule in self.rules if rule.text != one][1 - RULES :]
-                    self.rules.append(_Said(piece.name, place, one))
+                    self.rules = [*(rule for rule in self.rules if rule.text != one), _Said(piece.name, place, one)]
+                    self.older += len(self.rules) > RULES
+                    self.rules = self.rules[-RULES:]
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
             self._answered = True
         elif piece.kind == SegmentKind.ASSISTANT and piece.text.strip() not in UNSAID:
@@ -133,6 +213,15 @@ class SessionState:
             if touch.how != "read":
                 self._edited.pop(touch.path, None)
                 self._edited[touch.path] = _Said(piece.name, place, touch.path)
+
+    def _take_back(self) -> None:
+        """Forgets the newest message of the request, and the rules that it set."""
+        taken = self.request[-1].name
+        self.rules = [rule for rule in self.rules if rule.name != taken]
+        self.request = [one for one in self.request if one.name != taken]
+        if not self.request:
+            self.request, self.asked = self._before
+            self._before = [], None
 
     def _is_next(self, name: Name) -> bool:
         """Whether a message follows the newest one of the request."""
@@ -160,6 +249,9 @@ class SessionState:
         letters = room * LETTERS
         if asked := [one for one in self.request if one.name in covered]:
             yield _request(asked, tag, int(REQUEST * letters))
+            before = self.asked if len(WORD.findall("\n".join(one.text for one in asked))) <= BRIEF else None
+            if before is not None and before.name in covered and (said := _last(before.text)):
+                yield StatePart([f"It answers: {tag(before.name)} {_flat(said)}"], (before.place,))
         tasks = [one for one in self.tasks if one.name in covered]
         if tasks:
             lines = [
@@ -180,9 +272,11 @@ class SessionState:
             if since:
                 listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-EDITED:])
                 yield StatePart([f"Edited since {tag(green.name)} passed ({_flat(green.command)[:60]}): {listed}"])
+        older = f" ({self.older} older left out)" if self.older else ""
         for rule in reversed(self.rules):
             if rule.name in covered and all(rule.name != one.name for one in self.request):
-                yield StatePart([f"The user's rule: {tag(rule.name)} {_flat(rule.text)}"], (rule.place,))
+                more = older if rule == self.rules[0] else ""
+                yield StatePart([f"The user's rule: {tag(rule.name)} {_flat(rule.text)}{more}"], (rule.place,))
 
 
 def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int) -> StatePart:
@@ -283,8 +377,18 @@ def _told(piece: TextSegment, text: str) -> Iterable[str]:
 
 def _is_rule(sentence: str) -> bool:
     """Whether a sentence of the user sets a rule."""
-    answer = sentence.rpartition("? = ")[2]
-    return TOLD.match(sentence) is None and (RULE.search(sentence) or RULE.search(answer)) is not None
+    asked, _, answer = sentence.rpartition("? = ")
+    if TOLD.match(sentence) is not None or (not asked and WEIGHED.match(sentence) is not None):
+        return False
+    return (RULE.search(sentence) or RULE.search(answer)) is not None
+
+
+def _beside_retraction(text: str) -> set[str] | None:
+    """What else a message asks for, in words, whose first sentence takes the one before back; None: it takes none."""
+    first = next(sentences(text), "")
+    if RETRACTED.search(first) is None or DENIED.search(first) is not None:
+        return None
+    return set(WORD.findall(RETRACTED.sub(" ", text.lower()))) - POLITE
 
 
 def _last(text: str) -> str:

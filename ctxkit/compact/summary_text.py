@@ -56,12 +56,15 @@ class SummaryLayout:
         """The lines of the session's state."""
         self.patterns: Mapping[int, str] = {}
         """Place of a segment -> what its call looks for."""
+        self.mended: Mapping[int, Name] = {}
+        """Place of the output of a run that failed -> the later run that passed."""
         names = listed(covered, label)
         self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
 
     def heading(self, piece: TextSegment, place: int = -1) -> str:
         """The heading of a segment: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`, and with what a
-        search looks for `#16 Grep "def f" →`. `place`: its place among the segments.
+        search looks for `#16 Grep "def f" →`; of a run that was mended `#15 Bash failed, passed in #19 →`. `place`: its
+        place among the segments.
         """
         speaker = SPEAKERS.get(piece.kind)
         if speaker is not None:
@@ -72,6 +75,8 @@ class SummaryLayout:
         file = _flat(piece.file).rpartition("/")[2] if piece.call else ""
         words += [file] if file and not piece.runs else []
         words += [f'"{self.patterns[place]}"'] if place in self.patterns else []
+        if place in self.mended:
+            return " ".join([*words, f"failed, passed in {self.tag(self.mended[place])} →"])
         if piece.kind == SegmentKind.RESULT:
             return " ".join([*words, *(["failed"] if piece.failed else []), "→"])
         return " ".join(words) + ":"
@@ -124,13 +129,15 @@ class SummaryLayout:
 
     def _quote(self, place: int, some: Sequence[Fragment]) -> Iterator[str]:
         """Yields the lines of one segment, with marks for gaps between them. A small gap is filled."""
+        entries = {line: text for one in some for line, text in one.heads}
+        entries.update((number, joined(parts)) for number, parts in _by_line(some))
         lines: list[str] = []
-        for (number, parts), before in zip(_by_line(some), [None, *_by_line(some)], strict=False):
-            if before is not None and number > before[0] + 1:
+        for number, before in zip(sorted(entries), [None, *sorted(entries)], strict=False):
+            if before is not None and number > before + 1:
                 lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
-                between = lines[before[0] : number - 1]
+                between = lines[before : number - 1]
                 yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
-            yield _joined(parts)
+            yield entries[number]
 
     def tag(self, name: Name) -> str:
         """The mark of a message: `#12`."""
@@ -163,7 +170,7 @@ def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:
     return [(number, list(parts)) for number, parts in groupby(some, key=lambda one: one.line)]
 
 
-def _joined(parts: Sequence[Fragment]) -> str:
+def joined(parts: Sequence[Fragment]) -> str:
     """The selected parts of one line."""
     words = parts[0].text
     for before, one in pairwise(parts):

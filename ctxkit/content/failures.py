@@ -151,6 +151,8 @@ class CommandRuns:
         self._edited: dict[str, int] = {}
         """Name of a file -> the place of its newest edit."""
         self.green: CommandRun | None = None
+        self.mended: dict[int, Name] = {}
+        """Place of a run that failed -> the later run that passed in its place."""
 
     def add(self, place: int, piece: TextSegment) -> None:
         """Takes the next segment."""
@@ -194,25 +196,31 @@ class CommandRuns:
         if PART.search(run.command) is None:  # the whole supersedes its parts
             for other in [one for one in self._newest if one.startswith(f"{words} ") or one == words]:
                 if run.failing or _covers(run, self._newest[other]):
-                    del self._newest[other]
+                    self._drop(other, run)
         for other in [
             one for one, held in self._newest.items() if _words(held.command) == words and _is_mistaken(held)
         ]:
-            del self._newest[other]
+            self._drop(other, run)
         if key in self._newest and (run.failing or PART.search(run.command) or _covers(run, self._newest[key])):
-            del self._newest[key]
+            self._drop(key, run)
         if run.failing or key not in self._newest:
             self._newest[key] = run
         if not run.failing and (checked := _checks(run.command)):
             self.green = run
             if PART.search(run.command) is None and not _scope(run.command):
-                self._supersede(checked)
+                self._supersede(checked, run)
 
-    def _supersede(self, checked: frozenset[str]) -> None:
+    def _supersede(self, checked: frozenset[str], green: CommandRun) -> None:
         """Drops failures of other commands that check no more, where all files that they name were edited since."""
         for key, run in list(self._newest.items()):
             if run.failing and self.was_edited(run) and _needs(run.command) & checked:
-                del self._newest[key]
+                self._drop(key, green)
+
+    def _drop(self, key: str, later: CommandRun) -> None:
+        """Forgets a run for a later one."""
+        run = self._newest.pop(key)
+        if run.failing and not later.failing:
+            self.mended[run.place] = later.name
 
     def was_edited(self, run: CommandRun) -> bool:
         """Whether all files that the failures of a run name were edited since."""

@@ -81,6 +81,35 @@ def test_lines_that_a_later_edit_takes_out_of_their_file_fall(edit: list[TextSeg
     assert ("x = 1" in [one.text for one in fragments([shown, *edit])]) is left
 
 
+def _patch(name: int, text: str) -> list[TextSegment]:
+    """A patch of Codex and its result."""
+    call, touch = f"c{name}", (FileTouch("a.py", "edit"),)
+    text = f"*** Begin Patch\n*** Update File: a.py\n{text}\n*** End Patch"
+    return [
+        TextSegment(name, SegmentKind.INPUT, text, "apply_patch", "input", False, touch, call, "a.py"),
+        TextSegment(name + 1, SegmentKind.RESULT, "done", "apply_patch", "", False, touch, call, "a.py"),
+    ]
+
+
+def test_a_patch_is_what_it_puts_in() -> None:
+    """What it takes out falls, here and where it was shown. A line is the same with the sign of a patch."""
+    shown = TextSegment(1, SegmentKind.RESULT, "x = 1\ny = 1\nz = 1", "Read", "", False, (), "c1", "a.py")
+    found = fragments([shown, *_patch(2, "@@ def f():\n-x = 1\n+x = 2\n z = 1")])
+    assert [one.text for one in found] == ["y = 1", "*** Update File: a.py", "@@ def f():", "+x = 2", " z = 1", "done"]
+    again = fragments([shown, *_patch(2, "@@ def f():\n-x = 1\n+x = 2"), *_patch(4, "@@ def f():\n-x = 2\n+x = 3")])
+    assert [one.text for one in again if "x =" in one.text] == ["+x = 3"]
+
+
+def test_a_line_of_a_diff_has_its_file_and_hunk_above_it() -> None:
+    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@ def f():\n-x = 1\n+x = 2"
+    file, hunk = (1, "diff --git a/a.py b/a.py"), (4, "@@ -1 +1 @@ def f():")
+    found = {one.text: one for one in fragments([TextSegment(1, SegmentKind.RESULT, diff, "Bash")])}
+    assert {text: one.heads for text, one in found.items()} == {
+        file[1]: (file,), hunk[1]: (file, hunk), "-x = 1": (file, hunk), "+x = 2": (file, hunk),
+    }  # fmt: skip
+    assert found[hunk[1]].is_head and not found["+x = 2"].is_head
+
+
 def test_the_middle_of_a_long_message_is_pasted() -> None:
     lines = [f"This is line {n} of what somebody gave." for n in range(200)]
     found = fragments([TextSegment(1, SegmentKind.USER, "\n".join(lines))])

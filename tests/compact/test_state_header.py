@@ -110,7 +110,8 @@ def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
         "I don't know why it fails.", "It never worked on my machine.", "The parser does not keep the order.",
         "The rows are always empty here.", "| never | always | don't |", "Why don't you look at the log?",
         "This is the only problem left.", "The file is read-only for me.", "It fails without printing anything.",
-        "Das geht hier nicht mehr.",
+        "Das geht hier nicht mehr.", "So we don't need the old reader any more.", "Should the parser always do it",
+        "can we make the detail full page always, so that it opens", "I think we should also keep the lines there",
     ],
 )  # fmt: skip
 def test_what_only_says_so_is_no_rule(said: str) -> None:
@@ -237,7 +238,64 @@ def test_no_answer_of_a_program() -> None:
 )  # fmt: skip
 def test_what_is_weighed_is_no_rule(text: str) -> None:
     """Nor is a heading, or what is wrong."""
-    assert state_of(user(1, text), model(2, "Yes, I do."), user(3, "Go on.")) == ["Last request: #3 Go on."]
+    assert state_of(user(1, text), model(2, "Yes."), user(3, "Go on.")) == ["Last request: #3 Go on."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sorry, wrong chat, ignore my last message.", "never mind", "Scratch that please!", "Wrong window, sorry.",
+        "Falsches Fenster, vergiss die letzte Nachricht bitte.", "发错了", "Oublie ça.",
+    ],
+)  # fmt: skip
+def test_a_message_that_takes_the_one_before_back(text: str) -> None:
+    """What it asked for is neither request nor rule; what was asked before is."""
+    said = [
+        user(1, "Load the rows."),
+        model(2, "I do."),
+        user(3, "Never touch the lock. Drop the table."),
+        user(4, text),
+    ]
+    assert state_of(*said) == ["Last request: #1 Load the rows."]
+    assert state_of(*said[:3], model(4, "Which table?"), user(5, text)) == ["Last request: #1 Load the rows."]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Forget that; print the newest rows instead.", False), ("Never mind. Print the newest rows.", False),
+        ("Don't forget that. Print the newest rows.", True), ("Ignore that warning of the build.", True),
+        ("Forget that file a.py, it is old.", True),
+    ],
+)  # fmt: skip
+def test_a_message_that_asks_for_more_is_the_request(text: str, rules: bool) -> None:
+    """It takes back what the one before ruled, or nothing."""
+    lines = state_of(user(1, "Never touch the lock."), model(2, "I do not."), user(3, text))
+    assert lines[0] == f"Last request: #3 {text}"
+    assert any("rule: #1" in line for line in lines) is rules
+
+
+def test_a_go_ahead_says_what_it_answers() -> None:
+    """A request of few words is understood by what the model said before it."""
+    said = [user(1, "Load the rows."), model(2, "They are loaded. Shall I merge them by date?"), user(3, "yes, go")]
+    assert state_of(*said) == ["Last request: #3 yes, go", "It answers: #2 Shall I merge them by date?"]
+    assert state_of(*said, model(4, "I do."), user(5, "Now print the newest of them all."))[1:] == []
+
+
+def test_older_rules_are_counted() -> None:
+    said = [user(n, f"Never touch file number {n}.") for n in range(1, 9)]
+    lines = [line for line in state_of(*said, model(20, "Yes."), user(30, "Go.")) if "rule" in line]
+    assert len(lines) == 6 and lines[-1] == "The user's rule: #3 Never touch file number 3. (2 older left out)"
+
+
+def test_a_failure_that_passed_later_says_where() -> None:
+    """Its lines are no longer open; the heading above them names the run that passed."""
+    out = "--- FAIL: TestMerge (0.00s)\n    merge_test.go:3: got 1, want 2\nFAIL"
+    said = [*ran(1, "go test ./...", out), *ran(3, "go test ./...", "ok  \texample.org/rows\t0.2s"), user(5, "Go on.")]
+    text = extract(said, 200, count)
+    assert text is not None and "#2 Bash failed, passed in #4 →" in text
+    text = extract([*said[:2], *ran(3, "go test ./...", out), user(5, "Go on.")], 200, count)
+    assert text is not None and "passed in" not in text
 
 
 def test_a_failure_whose_files_were_edited() -> None:
