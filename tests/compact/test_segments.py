@@ -81,13 +81,13 @@ def test_lines_that_a_later_edit_takes_out_of_their_file_fall(edit: list[TextSeg
     assert ("x = 1" in [one.text for one in fragments([shown, *edit])]) is left
 
 
-def _patch(name: int, text: str) -> list[TextSegment]:
+def _patch(name: int, text: str, *, failed: bool = False) -> list[TextSegment]:
     """A patch of Codex and its result."""
     call, touch = f"c{name}", (FileTouch("a.py", "edit"),)
     text = f"*** Begin Patch\n*** Update File: a.py\n{text}\n*** End Patch"
     return [
         TextSegment(name, SegmentKind.INPUT, text, "apply_patch", "input", False, touch, call, "a.py"),
-        TextSegment(name + 1, SegmentKind.RESULT, "done", "apply_patch", "", False, touch, call, "a.py"),
+        TextSegment(name + 1, SegmentKind.RESULT, "done", "apply_patch", "", failed, touch, call, "a.py"),
     ]
 
 
@@ -98,6 +98,8 @@ def test_a_patch_is_what_it_puts_in() -> None:
     assert [one.text for one in found] == ["y = 1", "*** Update File: a.py", "@@ def f():", "+x = 2", " z = 1", "done"]
     again = fragments([shown, *_patch(2, "@@ def f():\n-x = 1\n+x = 2"), *_patch(4, "@@ def f():\n-x = 2\n+x = 3")])
     assert [one.text for one in again if "x =" in one.text] == ["+x = 3"]
+    other = fragments(_patch(2, "@@ def f():\n-x = 1\n+x = 2", failed=True))
+    assert [one.text for one in other if "x =" in one.text] == ["+x = 2"]
 
 
 def test_a_line_of_a_diff_has_its_file_and_hunk_above_it() -> None:
