@@ -26,6 +26,8 @@ UNSPACED = ("。", "！", "？")
 """Ends of sentences without a blank behind them."""
 FILLED = 40
 """A gap of at most so many characters between two lines is filled, instead of marked."""
+PLACED = re.compile(r"[\w.@+/\\-]+\.\w+:[\d:]* ?")
+"""Matches the place that an error begins with: its length does not count."""
 HEADING = re.compile(r"#[\d.]+ (\S+ \$)?")
 """Matches the start of a heading. A quoted line that begins so is indented, so that it cannot pass for a heading."""
 SPEAKERS = {
@@ -108,7 +110,7 @@ class SummaryLayout:
             held: dict[Name, str] = {}
             for one in lines:
                 for fact in one.facts:
-                    if fact[0] == kind:
+                    if fact[0] == kind and one.piece not in self.mended:
                         words = one.text.strip() if kind == "errors" else fact[1]
                         held.setdefault(self.heads[one.piece].name, words)
             if held:
@@ -163,7 +165,8 @@ def _flat(text: str) -> str:
 def _begun(fact: str) -> str:
     """The first words of a fact, without what would end it in the index."""
     words = " ".join(fact.replace(";", ",").replace("#", "").split())
-    return words if len(words) <= WORDS else f"{words[:WORDS].rpartition(' ')[0] or words[:WORDS]} {LEFT_OUT}"
+    most = WORDS + (found.end() if (found := PLACED.match(words)) is not None else 0)
+    return words if len(words) <= most else f"{words[:most].rpartition(' ')[0] or words[:most]} {LEFT_OUT}"
 
 
 def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:

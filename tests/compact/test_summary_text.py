@@ -80,6 +80,18 @@ def test_the_heading_of_a_failure_says_what_passed_later() -> None:
     assert layout.of(fragments(said)).endswith("\n#1 Bash failed, passed in #7 → FAIL one")
 
 
+def test_the_index_of_errors_says_what_failed() -> None:
+    """Beside a long place, too; not what passed later."""
+    place = "src/app/of/rows/and/more/merge.py:12:"
+    said = [
+        TextSegment(1, SegmentKind.RESULT, f"{place} error: x is none", "Bash", failed=True),
+        TextSegment(2, SegmentKind.RESULT, "src/app/old.py:1: error: it passed", "Bash", failed=True),
+    ]
+    layout = words(said)
+    layout.mended = {1: 3}
+    assert f"\nErrors: #1 {place} error: x is none\n" in layout.of(fragments(said))
+
+
 def test_what_it_lists() -> None:
     assert outline(WHOLE) == {
         "files edited": 1, "files read": 1, "decisions": 1, "pending": 1, "errors": 1, "commands": 1, "messages": 7,
