@@ -271,16 +271,16 @@ ORDER BY day
             ),
             """
 WITH main AS (
-    SELECT transcript_id, n, kind, ts, text,
+    SELECT transcript_id, n, kind, ts, CASE WHEN kind = 'prompt' THEN left(text, 80) END AS asked,
         count(*) FILTER (kind = 'prompt') OVER (PARTITION BY transcript_id ORDER BY n) AS turn
     FROM messages WHERE n IS NOT NULL AND thread IS NULL
 ), turns AS (
     SELECT transcript_id, min(n) AS n, count(*) AS messages, count(*) FILTER (kind = 'call') AS calls,
-        arg_min(text, n) AS asked, arg_min(epoch(ts::TIMESTAMPTZ), n) AS began, max(epoch(ts::TIMESTAMPTZ)) AS ended
+        arg_min(asked, n) AS asked, arg_min(epoch(ts::TIMESTAMPTZ), n) AS began, max(epoch(ts::TIMESTAMPTZ)) AS ended
     FROM main WHERE turn > 0 GROUP BY transcript_id, turn
 )
 SELECT t.source_id AS session, u.n, round(u.ended - u.began, 3) AS seconds, u.messages, u.calls,
-    left(replace(u.asked, chr(10), ' '), 80) AS asked, u.transcript_id
+    replace(u.asked, chr(10), ' ') AS asked, u.transcript_id
 FROM turns u JOIN transcripts t USING (transcript_id)
 WHERE u.ended IS NOT NULL AND u.began IS NOT NULL
 ORDER BY seconds DESC, u.transcript_id, u.n
