@@ -7,6 +7,7 @@ that a failure names was edited since, a run of another command that checks as m
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -118,18 +119,23 @@ WRONG = re.compile(r"err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[âœ—â
 """Matches the words of a filter that shows what failed: it prints nothing if nothing did."""
 SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
 """Matches an output without a word."""
+FOLDER = re.compile(r"(?:^|[;&(\n'\"]\s*)(?:cd|pushd)\s+(?:--\s+)?[\"']?(?:\./|~/)?([\w/@][\w./@+-]*)")
+"""Matches a change of the folder in a script."""
+FOLDERS = frozenset({"workdir", "cwd", "working_directory"})
+"""Arguments that say where a command runs."""
 FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 
 
 class CommandRun(NamedTuple):
     """One run of a command. `name`: the message of the result, `place`: the place of its segment; `failing`: the lines
-    about failures, none if it passed.
+    about failures, none if it passed; `folder`: where it ran, "" if nothing says it.
     """
 
     name: Name
     place: int
     command: str
     failing: tuple[str, ...]
+    folder: str = ""
 
     @property
     def files(self) -> frozenset[str]:
@@ -137,17 +143,29 @@ class CommandRun(NamedTuple):
         return frozenset(found[1] for line in self.failing for found in FILE.finditer(line))
 
 
+class _Asked(NamedTuple):
+    """A command that runs. `is_hidden`: a filter may hide how it ends; `failing`: its failures so far."""
+
+    command: str
+    is_hidden: bool
+    folder: str
+    failing: tuple[str, ...] = ()
+
+
 class CommandRuns:
     """The newest run of each command that tests, builds or checks. `green`: the newest of them that passed."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, tuple[str, bool]] = {}
-        """Call -> its command, and whether a filter may hide how it ended."""
-        self._running: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
-        """Session of Codex -> the command that goes on in it, the same, and its failures so far."""
+        self._asked: dict[str, _Asked] = {}
+        """Call -> what it runs."""
+        self._running: dict[str, _Asked] = {}
+        """Session of Codex -> what goes on in it."""
         self._goes_on: dict[str, str] = {}
         """Call -> the session that it looks at."""
-        self._newest: dict[str, CommandRun] = {}
+        self._folders: dict[str, str] = {}
+        """Call -> the folder that an argument of it names."""
+        self._newest: dict[tuple[str, str], CommandRun] = {}
+        """By command and folder."""
         self._edited: dict[str, int] = {}
         """Name of a file -> the place of its newest edit."""
         self.green: CommandRun | None = None
@@ -159,52 +177,54 @@ class CommandRuns:
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             if touch.how != "read":
                 self._edited[_base(touch.path)] = place
-        if piece.kind == SegmentKind.INPUT and piece.argument == "session_id" and piece.text in self._running:
+        if piece.kind == SegmentKind.INPUT and piece.argument in FOLDERS and piece.call:
+            self._folders[piece.call] = piece.text
+        elif piece.kind == SegmentKind.INPUT and piece.argument == "session_id" and piece.text in self._running:
             self._goes_on[piece.call] = piece.text
         elif piece.is_script and RUNS.search(piece.text):
             ran = list(_ran(piece.text))
             if ran:
-                self._asked[piece.call] = ran[-1], _hides(piece.text)
-        elif piece.kind == SegmentKind.RESULT and piece.call in self._goes_on:
-            session = self._goes_on.pop(piece.call)
-            if session in self._running:
-                self._ended(place, piece, *self._running.pop(session))
-        elif piece.kind == SegmentKind.RESULT and piece.call in self._asked:
-            self._ended(place, piece, *self._asked.pop(piece.call))
+                moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
+                self._asked[piece.call] = _Asked(ran[-1], _hides(piece.text), moved[-1] if moved else "")
+        elif piece.kind == SegmentKind.RESULT:
+            folder = self._folders.pop(piece.call, "")
+            session = self._goes_on.pop(piece.call, None)
+            if session is not None and session in self._running:
+                self._ended(place, piece, self._running.pop(session))
+            elif piece.call in self._asked:
+                asked = self._asked.pop(piece.call)
+                self._ended(place, piece, asked._replace(folder=posixpath.join(folder, asked.folder)))
 
-    def _ended(
-        self, place: int, piece: TextSegment, command: str, is_hidden: bool, before: tuple[str, ...] = ()
-    ) -> None:
-        """Takes an output: of the whole run, or of its next part. `before`: what failed in the parts before."""
-        if is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
+    def _ended(self, place: int, piece: TextSegment, asked: _Asked) -> None:
+        """Takes an output: of the whole run, or of its next part."""
+        if asked.is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
             return
         code = ENDED.search(piece.text)
         is_zero = code is not None and int(code[1]) == 0 and FAILED.search(ZERO.sub("", piece.text)) is None
-        lines = (*before, *failing(piece.text, passed=is_zero))
+        lines = (*asked.failing, *failing(piece.text, passed=is_zero))
         if code is None and (running := RUNNING.search(piece.text)) is not None:
-            self._running[running[1]] = command, is_hidden, lines
+            self._running[running[1]] = asked._replace(failing=lines)
             return
-        if is_zero and "|" not in command:
+        if is_zero and "|" not in asked.command:
             lines = tuple(failing(piece.text, passed=True))
-        run = CommandRun(piece.name, place, command, _without_exits(lines))
+        run = CommandRun(piece.name, place, asked.command, _without_exits(lines), asked.folder)
         if piece.failed and not run.failing:
             run = run._replace(failing=tuple(_first(piece.text)))
         self._take(run)
 
     def _take(self, run: CommandRun) -> None:
-        key, words = _key(run.command), _words(run.command)
-        if PART.search(run.command) is None:  # the whole supersedes its parts
-            for other in [one for one in self._newest if one.startswith(f"{words} ") or one == words]:
-                if run.failing or _covers(run, self._newest[other]):
-                    self._drop(other, run)
-        for other in [
-            one for one, held in self._newest.items() if _words(held.command) == words and _is_mistaken(held)
-        ]:
-            self._drop(other, run)
-        if key in self._newest and (run.failing or PART.search(run.command) or _covers(run, self._newest[key])):
-            self._drop(key, run)
-        if run.failing or key not in self._newest:
-            self._newest[key] = run
+        key, words, is_part = _key(run.command), _words(run.command), PART.search(run.command) is not None
+        for other, held in list(self._newest.items()):
+            if _is_elsewhere(held, run):
+                continue
+            known, _ = other
+            covers = run.failing or _covers(run, held)
+            is_part_of_it = not is_part and (known.startswith(f"{words} ") or known == words) and covers
+            is_mistaken = _words(held.command) == words and _is_mistaken(held)
+            if is_part_of_it or is_mistaken or (known == key and (is_part or covers)):
+                self._drop(other, run)
+        if run.failing or (key, run.folder) not in self._newest:
+            self._newest[key, run.folder] = run
         if not run.failing and (checked := _checks(run.command)):
             self.green = run
             if PART.search(run.command) is None and not _scope(run.command):
@@ -213,10 +233,10 @@ class CommandRuns:
     def _supersede(self, checked: frozenset[str], green: CommandRun) -> None:
         """Drops failures of other commands that check no more, where all files that they name were edited since."""
         for key, run in list(self._newest.items()):
-            if run.failing and self.was_edited(run) and _needs(run.command) & checked:
+            if run.failing and self.was_edited(run) and _needs(run.command) & checked and not _is_elsewhere(run, green):
                 self._drop(key, green)
 
-    def _drop(self, key: str, later: CommandRun) -> None:
+    def _drop(self, key: tuple[str, str], later: CommandRun) -> None:
         """Forgets a run for a later one."""
         run = self._newest.pop(key)
         if run.failing and not later.failing:
@@ -313,6 +333,12 @@ def _without_exits(lines: tuple[str, ...]) -> tuple[str, ...]:
 def _is_mistaken(run: CommandRun) -> bool:
     """Whether a run failed only because its command was wrong."""
     return bool(run.failing) and all(MISTAKE.search(line) or EXIT.fullmatch(line) for line in run.failing)
+
+
+def _is_elsewhere(run: CommandRun, other: CommandRun) -> bool:
+    """Whether it is known that two runs were in different folders."""
+    one, two = (posixpath.normpath(folder.replace("\\", "/")) for folder in (run.folder, other.folder))
+    return bool(run.folder and other.folder) and not (f"/{one}".endswith(f"/{two}") or f"/{two}".endswith(f"/{one}"))
 
 
 def _base(path: str) -> str:

@@ -175,6 +175,45 @@ def test_what_stands_before_a_run(script: str) -> None:
     assert len(ran((script, BAD)).open) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_open"),
+    [
+        ("cd web && npm run build", "cd api && npm run build", True),
+        ("cd web && npm run build", "cd /work/app/web; npm run build", False),
+        ("cd ./web && npm run build", "npm run build", False),
+        ("npm run build", "cd api && npm run build", False),
+        ("cd web && npm test", "cd api && npm run build", True),
+        ("(cd 'web' && npm run build)", "cd web/ && npm run build", False),
+        ("cd .. && npm run build", "cd api && npm run build", False),
+    ],
+)
+def test_a_run_elsewhere_supersedes_nothing(first: str, second: str, is_open: bool) -> None:
+    """Where both say where they run, and not where one does not: its shell may be in the same folder."""
+    assert bool(ran((first, BAD), (second, GOOD)).open) is is_open
+
+
+def test_the_folder_of_an_argument() -> None:
+    """As Codex gives it, before or behind the command; a folder in the script is below it."""
+
+    def run(name: int, output: str, folder: str, script: str = "npm run build") -> list[TextSegment]:
+        call = f"c{name}"
+        return [
+            TextSegment(name, SegmentKind.INPUT, script, "exec_command", "cmd", call=call),
+            TextSegment(name, SegmentKind.INPUT, folder, "exec_command", "workdir", call=call),
+            TextSegment(name + 1, SegmentKind.RESULT, output, "exec_command", call=call),
+        ]
+
+    for second, is_open in (
+        (run(3, GOOD, "/app/api"), True),
+        (run(3, GOOD, "/app/web"), False),
+        (run(3, GOOD, "/app", "cd web\nnpm run build"), False),
+    ):
+        runs = CommandRuns()
+        for place, piece in enumerate([*run(1, BAD, "/app/web"), *second]):
+            runs.add(place, piece)
+        assert bool(runs.open) is is_open
+
+
 def test_before_a_run_takes_linear_time() -> None:
     """Whatever a script has."""
     began = time.process_time()
