@@ -116,7 +116,7 @@ class Fragment(msgspec.Struct, gc=False):
     @property
     def words(self) -> str:
         """The text without outer blanks and sign: what tells whether two lines are equal."""
-        return self.text[self.is_signed :].strip()
+        return self.text[self.is_signed and self.whole :].strip()
 
     @property
     def is_head(self) -> bool:
@@ -202,9 +202,11 @@ class Fragments:
 
     def _patch(self, piece: TextSegment, role: DiffLine, words: str) -> None:
         """Notes a line that a patch of one file takes out, puts in, or leaves."""
-        if piece.file and piece.call:
+        if piece.file and piece.call and len({touch.path for touch in piece.touches}) < 2:
             edit = self._edits.setdefault(piece.call, {}).setdefault("", _Edit(piece.file, set(), set()))
             (edit.old if role == DiffLine.OLD else edit.new).add(words)
+            if len(self._edits) > OPEN_EDITS:
+                del self._edits[next(iter(self._edits))]
 
     def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
         """Keeps only these lines, their segments, and the segments at `places`."""
@@ -223,7 +225,7 @@ class Fragments:
         is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
         is_filed = piece.file and piece.kind in FILED
         is_listed = False
-        is_change = piece.kind == SegmentKind.INPUT
+        is_change = piece.kind == SegmentKind.INPUT and bool(piece.file) and piece.argument not in CHANGED
         above = LineHeads(piece.text, is_prose=piece.kind in PROSE, is_change=is_change)
         has_heads, heads, is_signed = above.is_needed, NO_HEADS, False
         for line in piece.text.split("\n"):

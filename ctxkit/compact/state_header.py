@@ -45,71 +45,48 @@ TOLD = re.compile(
 """Matches a row of a table, a question, a heading, or what is only weighed: they set no rule."""
 WEIGHED = re.compile(
     r"\W*(?:(?:so|and|but|also|then|maybe|perhaps|i (?:think|guess|wonder)) )*"
-    r"(?:(?:should|shall|could|can|would|will|do|does|did|is|are|was|why|how|what|which|where|when|who) "
+    r"(?:(?:should|shall|does|did|is|are|was|why|how|what|which|where|when|who) "
     r"(?:i|we|you|he|she|it|they|the|this|that|these|those|a|an|our|your|my)\b|"
+    r"(?:could|can|would|will) (?:i|we|he|she|it|they|the|this|that|these|those|our|my)\b|do (?:i|we|you|they)\b|"
     r"(?:i|we) (?:do not|don['’]?t) (?:need|have|know|think|see|understand|care|mind|remember)\b|"
     r"(?:i think )?(?:i|we|you|it) (?:should|could) also\b)",
     re.I,
 )
 """Matches the start of a question without its mark, of a thought, and of what somebody lacks: they set no rule."""
-RETRACTED = re.compile(
-    r"\b(?:wrong (?:chat|window|session|tab|thread|terminal|conversation)|never ?mind|scratch that|"
+WRONG = re.compile(
+    r"\b(?:wrong (?:chat|window|session|tab|thread|terminal|conversation)|"
     r"(?:ignore|disregard|forget|skip) (?:(?:my|the|that|this) )?(?:last|previous|above|earlier)"
     r"(?: (?:message|one|request|prompt|question|comment))?|"
-    r"(?:ignore|disregard|forget|scratch) (?:that|this|it|what i (?:just )?(?:said|wrote|asked|typed))(?=\W*$|[,.;!)])|"
-    r"falsche[rs]? (?:chat|fenster|sitzung)|(?:ignorier|vergiss)\w* (?:das|(?:meine|die) letzte (?:nachricht|frage)?)|"
-    r"oublie[zs]? (?:ça|cela|mon (?:dernier )?message)|olvid[ae] (?:eso|lo anterior|mi último mensaje))|"
-    r"发错了|忽略(?:上一条|刚才)的?(?:消息)?",
+    r"falsche[rs]? (?:chat|fenster|sitzung)|(?:ignorier|vergiss)\w* (?:meine|die) letzte (?:nachricht|frage)|"
+    r"oublie[zs]? mon (?:dernier )?message|ignora mi último mensaje)|发错了|忽略(?:上一条|刚才)的?(?:消息)?",
     re.I,
 )
-"""Matches a message that takes the one before back."""
-POLITE = frozenset(
-    {
-        "a",
-        "ah",
-        "bad",
-        "bitte",
-        "by",
-        "das",
-        "der",
-        "désolé",
-        "de",
-        "for",
-        "i",
-        "im",
-        "in",
-        "it",
-        "just",
-        "le",
-        "meant",
-        "mistake",
-        "my",
-        "no",
-        "oh",
-        "ok",
-        "oops",
-        "pardon",
-        "perdón",
-        "please",
-        "pls",
-        "posted",
-        "pour",
-        "sent",
-        "sorry",
-        "that",
-        "the",
-        "this",
-        "to",
-        "typed",
-        "wait",
-        "war",
-        "was",
-    }
+"""Matches words that take the message before back."""
+DECLINED = re.compile(
+    r"\b(?:never ?mind|scratch that|(?:ignore|disregard|forget|scratch) (?:that|this|it|what i (?:just )?"
+    r"(?:said|wrote|asked|typed))|vergiss (?:das|es)|schon gut|oublie[zs]? (?:ça|cela)|laisse tomber|"
+    r"olvid[ae] (?:eso|lo anterior)|déjalo)|算了",
+    re.I,
 )
+"""Matches words that do so too, if nothing was done for it yet; else they decline what the model offers."""
+POLITE = frozenset({
+    "a", "about", "ah", "another", "bad", "bitte", "by", "chat", "danke", "das", "der", "désolé", "de", "for",
+    "gracias", "i", "im", "in", "it", "just", "le", "meant", "merci", "message", "mistake", "my", "no", "oh", "ok",
+    "oops", "pardon", "perdón", "please", "pls", "posted", "pour", "sent", "sorry", "thank", "thanks", "that",
+    "the", "this", "to", "typed", "wait", "war", "was", "you",
+})  # fmt: skip
 """Words around these that ask for nothing."""
-DENIED = re.compile(r"\b(?:do not|don['’]?t|never|not) (?:\w+ )?(?:ignore|disregard|forget|skip|scratch)", re.I)
-BRIEF = 5
-"""The most words of a request that needs what it answers to be understood: `yes, do that`."""
+CLAUSE = re.compile(r"[,;:.!?\n()–—。，！？]|\s-\s")
+"""Matches the end of a clause."""
+BRIEF, SHORT = 5, 40
+"""The most words and characters of a request that needs what it answers to be understood: `yes, do that`."""
+GO = re.compile(
+    r"\W*(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|go|do (?:it|that|so)|please do|proceed|continue|let'?s|option|both|all|"
+    r"none|the (?:first|second|third|last)|\d+|ja|nein|no|oui|non|s[ií]|claro|weiter|mach)\b|[好对是行]|可以|继续|"
+    r"はい|いい)",
+    re.I,
+)
+"""Matches a request that answers the model, whether it asked or not."""
 ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
 """Matches a question of the model with the answer that the user chose."""
 WRAPPERS = ("current_datetime", "system_reminder", "system-reminder", "system_notification", "ide_opened_file",
@@ -174,8 +151,11 @@ class SessionState:
         """Whether the model spoke since the newest request."""
         self.asked: _Said | None = None
         """What the model said before the newest request."""
-        self.older = 0
-        """How many rules were dropped for newer ones."""
+        self._is_taken = False
+        """Whether the newest message took one back, and said no more."""
+        self._is_begun = False
+        """Whether a call was made for the newest request."""
+        self._dropped = set[str]()
         self._before: tuple[list[_Said], _Said | None] = [], None
         """The request before the newest one, and what the model had said before it."""
         for place, piece in enumerate(pieces):
@@ -187,25 +167,33 @@ class SessionState:
         self.runs.add(place, piece)
         self._search(place, piece)
         if piece.kind in (SegmentKind.USER, SegmentKind.NOTICE) and (text := _asked(piece)):
-            if not piece.tool and self.request and (left := _beside_retraction(text)) is not None:
-                self._take_back()
+            left = _beside_retraction(text) if not piece.tool and self.request else None
+            if left is not None and self._is_begun and WRONG.search(text) is None:
+                self.next = None  # what the model offered is declined
                 if not left:
                     return
+            elif left is not None:
+                if not self._is_taken:
+                    self._take_back()
                 self._answered = True
+            self._is_taken = left is not None and not left
+            if self._is_taken:
+                return
             if piece.tool:  # an answer to the model belongs to what was asked before
                 text = "\n".join(_answers(text)) or text
             elif self._answered or not self._is_next(piece.name):  # what was typed in between belongs to it
                 self._before = self.request, self.asked
-                self.request, self.asked = [], self.next
+                self.request, self.asked, self._is_begun = [], self.next, False
             self.request = [*self.request, _Said(piece.name, place, text)][-MESSAGES:]
             self.next, self._answered = None, self._answered and bool(piece.tool)
             for one in _told(piece, text):
                 if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and _is_rule(one):
                     self.rules = [*(rule for rule in self.rules if rule.text != one), _Said(piece.name, place, one)]
-                    self.older += len(self.rules) > RULES
+                    self._dropped.discard(one)
+                    self._dropped.update(rule.text for rule in self.rules[:-RULES])
                     self.rules = self.rules[-RULES:]
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
-            self._answered = True
+            self._answered = self._is_begun = True
         elif piece.kind == SegmentKind.ASSISTANT and piece.text.strip() not in UNSAID:
             self._answered = True
             self.next = _Said(piece.name, place, piece.text[-ENDING:])
@@ -249,8 +237,13 @@ class SessionState:
         letters = room * LETTERS
         if asked := [one for one in self.request if one.name in covered]:
             yield _request(asked, tag, int(REQUEST * letters))
-            before = self.asked if len(WORD.findall("\n".join(one.text for one in asked))) <= BRIEF else None
-            if before is not None and before.name in covered and (said := _last(before.text)):
+            before = self.asked
+            if (
+                before is not None
+                and before.name in covered
+                and (said := _last(before.text))
+                and _answers_to(asked, said)
+            ):
                 yield StatePart([f"It answers: {tag(before.name)} {_flat(said)}"], (before.place,))
         tasks = [one for one in self.tasks if one.name in covered]
         if tasks:
@@ -272,7 +265,7 @@ class SessionState:
             if since:
                 listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-EDITED:])
                 yield StatePart([f"Edited since {tag(green.name)} passed ({_flat(green.command)[:60]}): {listed}"])
-        older = f" ({self.older} older left out)" if self.older else ""
+        older = f" ({len(self._dropped)} older left out)" if self._dropped else ""
         for rule in reversed(self.rules):
             if rule.name in covered and all(rule.name != one.name for one in self.request):
                 more = older if rule == self.rules[0] else ""
@@ -378,17 +371,35 @@ def _told(piece: TextSegment, text: str) -> Iterable[str]:
 def _is_rule(sentence: str) -> bool:
     """Whether a sentence of the user sets a rule."""
     asked, _, answer = sentence.rpartition("? = ")
-    if TOLD.match(sentence) is not None or (not asked and WEIGHED.match(sentence) is not None):
+    if TOLD.match(sentence) is not None:
         return False
+    if not asked and WEIGHED.match(sentence) is not None:  # only behind a comma: "when it fails, do not retry"
+        answer = sentence = sentence.partition(",")[2].strip()
     return (RULE.search(sentence) or RULE.search(answer)) is not None
 
 
 def _beside_retraction(text: str) -> set[str] | None:
-    """What else a message asks for, in words, whose first sentence takes the one before back; None: it takes none."""
-    first = next(sentences(text), "")
-    if RETRACTED.search(first) is None or DENIED.search(first) is not None:
-        return None
-    return set(WORD.findall(RETRACTED.sub(" ", text.lower()))) - POLITE
+    """What else a message asks for, in words, that begins by taking something back, in a clause that says no more;
+    None: it takes nothing back.
+    """
+    for clause in CLAUSE.split(text[:LONGEST].lower()):
+        if _beside(clause):
+            return None
+        if WRONG.search(clause) is not None or DECLINED.search(clause) is not None:
+            return _beside(text.lower())
+    return None
+
+
+def _beside(text: str) -> set[str]:
+    """The words of a text in small letters, without those that take something back, and polite ones."""
+    return set(WORD.findall(DECLINED.sub(" ", WRONG.sub(" ", text)))) - POLITE
+
+
+def _answers_to(request: Sequence[_Said], said: str) -> bool:
+    """Whether a short request is a go-ahead, or follows a question of the model."""
+    text = "\n".join(one.text for one in request)
+    is_short = len(WORD.findall(text)) <= BRIEF and len(text.encode()) <= SHORT
+    return is_short and (said.rstrip().endswith(("?", "？")) or GO.match(text) is not None)
 
 
 def _last(text: str) -> str:

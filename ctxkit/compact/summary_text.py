@@ -65,7 +65,7 @@ class SummaryLayout:
 
     def heading(self, piece: TextSegment, place: int = -1) -> str:
         """The heading of a segment: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`, and with what a
-        search looks for `#16 Grep "def f" →`; of a run that was mended `#15 Bash failed, passed in #19 →`. `place`: its
+        search looks for `#16 Grep "def f" →`; of a run that was mended `#15 Bash failed until #19 →`. `place`: its
         place among the segments.
         """
         speaker = SPEAKERS.get(piece.kind)
@@ -78,7 +78,7 @@ class SummaryLayout:
         words += [file] if file and not piece.runs else []
         words += [f'"{self.patterns[place]}"'] if place in self.patterns else []
         if place in self.mended:
-            return " ".join([*words, f"failed, passed in {self.tag(self.mended[place])} →"])
+            return " ".join([*words, f"failed until {self.tag(self.mended[place])} →"])
         if piece.kind == SegmentKind.RESULT:
             return " ".join([*words, *(["failed"] if piece.failed else []), "→"])
         return " ".join(words) + ":"
@@ -130,15 +130,23 @@ class SummaryLayout:
                 yield from (f" {line}" if HEADING.match(line) else line for line in quoted)
 
     def _quote(self, place: int, some: Sequence[Fragment]) -> Iterator[str]:
-        """Yields the lines of one segment, with marks for gaps between them. A small gap is filled."""
+        """Yields the lines of one segment, with marks for gaps between them. A small gap is filled, if a patch took
+        none of its lines out.
+        """
         entries = {line: text for one in some for line, text in one.heads}
         entries.update((number, joined(parts)) for number, parts in _by_line(some))
+        is_patch = any(one.is_signed for one in some)
+
+        def gone(line: str) -> bool:
+            return is_patch and line.startswith("-")
+
         lines: list[str] = []
         for number, before in zip(sorted(entries), [None, *sorted(entries)], strict=False):
             if before is not None and number > before + 1:
                 lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
                 between = lines[before : number - 1]
-                yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
+                is_filled = sum(map(len, between)) <= FILLED and not any(map(gone, between))
+                yield from between if is_filled else [LEFT_OUT]
             yield entries[number]
 
     def tag(self, name: Name) -> str:

@@ -119,6 +119,10 @@ WRONG = re.compile(r"err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[âœ—â
 """Matches the words of a filter that shows what failed: it prints nothing if nothing did."""
 SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
 """Matches an output without a word."""
+LOOKS = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
+"""Matches a command that only says what it would do, as `make -n` does. `pytest -n 4` has a number behind it."""
+ABORTED = re.compile(r"\b(?:abort(?:ed|ing)|interrupted|cancell?ed|killed|timed? ?out|SIGINT|SIGTERM)\b", re.I)
+"""Matches an output of a run that did not end by itself."""
 FOLDER = re.compile(r"(?:^|[;&(\n'\"]\s*)(?:cd|pushd)\s+(?:--\s+)?[\"']?(?:\./|~/)?([\w/@][\w./@+-]*)")
 """Matches a change of the folder in a script."""
 FOLDERS = frozenset({"workdir", "cwd", "working_directory"})
@@ -128,7 +132,8 @@ FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 
 class CommandRun(NamedTuple):
     """One run of a command. `name`: the message of the result, `place`: the place of its segment; `failing`: the lines
-    about failures, none if it passed; `folder`: where it ran, "" if nothing says it.
+    about failures, none if it passed; `folder`: where it ran, "" if nothing says it; `alone`: no other command that
+    tests, builds or checks ran with it.
     """
 
     name: Name
@@ -136,6 +141,7 @@ class CommandRun(NamedTuple):
     command: str
     failing: tuple[str, ...]
     folder: str = ""
+    alone: bool = True
 
     @property
     def files(self) -> frozenset[str]:
@@ -149,6 +155,7 @@ class _Asked(NamedTuple):
     command: str
     is_hidden: bool
     folder: str
+    alone: bool
     failing: tuple[str, ...] = ()
 
 
@@ -169,6 +176,8 @@ class CommandRuns:
         self._edited: dict[str, int] = {}
         """Name of a file -> the place of its newest edit."""
         self.green: CommandRun | None = None
+        self._again: dict[int, list[int]] = {}
+        """Place of a run that failed -> the runs before that it failed again for."""
         self.mended: dict[int, Name] = {}
         """Place of a run that failed -> the later run that passed in its place."""
 
@@ -183,9 +192,9 @@ class CommandRuns:
             self._goes_on[piece.call] = piece.text
         elif piece.is_script and RUNS.search(piece.text):
             ran = list(_ran(piece.text))
-            if ran:
+            if ran and LOOKS.search(ran[-1]) is None:
                 moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
-                self._asked[piece.call] = _Asked(ran[-1], _hides(piece.text), moved[-1] if moved else "")
+                self._asked[piece.call] = _Asked(ran[-1], _hides(piece.text), moved[-1] if moved else "", len(ran) == 1)
         elif piece.kind == SegmentKind.RESULT:
             folder = self._folders.pop(piece.call, "")
             session = self._goes_on.pop(piece.call, None)
@@ -207,7 +216,9 @@ class CommandRuns:
             return
         if is_zero and "|" not in asked.command:
             lines = tuple(failing(piece.text, passed=True))
-        run = CommandRun(piece.name, place, asked.command, _without_exits(lines), asked.folder)
+        run = CommandRun(piece.name, place, asked.command, _without_exits(lines), asked.folder, asked.alone)
+        if not run.failing and not piece.failed and ABORTED.search(piece.text) and not is_passed(piece.text):
+            return
         if piece.failed and not run.failing:
             run = run._replace(failing=tuple(_first(piece.text)))
         self._take(run)
@@ -234,13 +245,18 @@ class CommandRuns:
         """Drops failures of other commands that check no more, where all files that they name were edited since."""
         for key, run in list(self._newest.items()):
             if run.failing and self.was_edited(run) and _needs(run.command) & checked and not _is_elsewhere(run, green):
-                self._drop(key, green)
+                self._drop(key, green, is_sure=True)
 
-    def _drop(self, key: tuple[str, str], later: CommandRun) -> None:
-        """Forgets a run for a later one."""
+    def _drop(self, key: tuple[str, str], later: CommandRun, *, is_sure: bool = False) -> None:
+        """Forgets a run for a later one. `is_sure`: this one checks as much; else only the same command mends it."""
         run = self._newest.pop(key)
-        if run.failing and not later.failing:
-            self.mended[run.place] = later.name
+        before = [*self._again.pop(run.place, ()), *([run.place] if run.failing else [])]
+        if later.failing:
+            self._again.setdefault(later.place, []).extend(before)
+        elif (
+            run.alone and run.folder == later.folder and (_bare(later) in (_bare(run), _words(run.command)) or is_sure)
+        ):
+            self.mended.update(dict.fromkeys(before, later.name))
 
     def was_edited(self, run: CommandRun) -> bool:
         """Whether all files that the failures of a run name were edited since."""
@@ -318,6 +334,11 @@ def _words(command: str) -> str:
     """The program and what it runs, without arguments: `go test`, `npm run build`."""
     found = RUNS.search(command)
     return " ".join(found[0].split()[:3]) if found is not None else command
+
+
+def _bare(run: CommandRun) -> str:
+    """The command of a run without flags."""
+    return " ".join(FLAGS.sub(" ", f" {run.command} ").split())
 
 
 def _key(command: str) -> str:

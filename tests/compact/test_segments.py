@@ -102,6 +102,26 @@ def test_a_patch_is_what_it_puts_in() -> None:
     assert [one.text for one in other if "x =" in one.text] == ["+x = 2"]
 
 
+def test_a_patch_of_several_files_takes_nothing_out_of_others() -> None:
+    """Which file a line was in is not known: it stays."""
+    shown = TextSegment(1, SegmentKind.RESULT, "import helper\nx = 1", "Read", "", False, (), "c1", "a.py")
+    patch = _patch(2, "@@\n-x = 1\n+x = 2\n*** Update File: b.py\n@@\n-import helper\n+y = 2")
+    both = (FileTouch("a.py", "edit"), FileTouch("b.py", "edit"))
+    lines = [one.text for one in fragments([shown, patch[0]._replace(touches=both), patch[1]])]
+    assert "import helper" in lines
+
+
+def test_a_diff_that_is_written_or_told_is_no_patch() -> None:
+    """A test with a diff in its text takes nothing out; a question about a diff is quoted whole."""
+    shown = TextSegment(1, SegmentKind.RESULT, "foo = bar()", "Read", "", False, (), "c1", "a.py")
+    diff = "DIFF = f(\n@@ -1 +1 @@\n-foo = bar()\n+foo = baz()\n)"
+    lines = [one.text for one in fragments([shown, *_edit(2, "", diff)])]
+    assert "foo = bar()" in lines and "-foo = bar()" in lines
+    told = "Was it right?\n@@ -1 +1 @@\n-check(user)\n+pass"
+    asked = TextSegment(1, SegmentKind.INPUT, told, "Task", "prompt", call="c1")
+    assert "-check(user)" in [one.text for one in fragments([asked])]
+
+
 def test_a_line_of_a_diff_has_its_file_and_hunk_above_it() -> None:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@ def f():\n-x = 1\n+x = 2"
     file, hunk = (1, "diff --git a/a.py b/a.py"), (4, "@@ -1 +1 @@ def f():")

@@ -264,15 +264,57 @@ def test_a_message_that_takes_the_one_before_back(text: str) -> None:
     ("text", "rules"),
     [
         ("Forget that; print the newest rows instead.", False), ("Never mind. Print the newest rows.", False),
-        ("Don't forget that. Print the newest rows.", True), ("Ignore that warning of the build.", True),
-        ("Forget that file a.py, it is old.", True),
+        ("Sorry, wrong chat. I think the rows are fine.", False),
+        *((text, True) for text in (
+            "Don't forget that. Print the newest rows.", "Ignore that warning of the build.",
+            "Forget that file a.py, it is old.", "Never mind the warning, go on.",
+            "Ignore the previous error and go on.",
+            "Skip the last test and continue with the rest.", "It opens the wrong tab when I click.",
+            "Messages land in the wrong thread. Fix that.", "We can't ignore this. Add a test for it.",
+            "Users always forget this, so add a check.", "Don't you ever forget that.",
+            "Never mind what CI says, it's flaky.", "Vergiss das nicht: die Tests.",
+            "Ignoriere das Lockfile und mach weiter.",
+        )),
     ],
 )  # fmt: skip
 def test_a_message_that_asks_for_more_is_the_request(text: str, rules: bool) -> None:
-    """It takes back what the one before ruled, or nothing."""
+    """It takes back what the one before ruled, if a clause that says no more begins it; else nothing."""
     lines = state_of(user(1, "Never touch the lock."), model(2, "I do not."), user(3, text))
-    assert lines[0] == f"Last request: #3 {text}"
+    assert lines[0].startswith(f"Last request: #3 {text}")
     assert any("rule: #1" in line for line in lines) is rules
+
+
+def test_a_second_retraction_takes_nothing_more() -> None:
+    said = [user(1, "Load the rows. Never touch the lock."), model(2, "I do."), user(3, "Book a table at eight.")]
+    asked = ["Last request: #1 Load the rows. Never touch the lock."]
+    assert state_of(*said, user(4, "wrong chat"), user(5, "ignore that")) == asked
+    assert state_of(*said, user(4, "wrong chat"), model(5, "No problem."), user(6, "sorry, never mind"))[0] == asked[0]
+
+
+def test_what_the_model_offers_can_be_declined() -> None:
+    """Once something was done, "never mind" means the offer; "wrong chat" still means the message."""
+    said = [user(1, "Mend the parser. Never touch the lock."), *ran(2, "go test ./...", "ok  \tx\t0.1s")]
+    offer = model(12, "It is mended. Shall I also write the docs?")
+    assert state_of(*said, offer, user(13, "Never mind.")) == [
+        "Last request: #1 Mend the parser. Never touch the lock."
+    ]
+    assert state_of(*said, offer, user(13, "Wrong chat, sorry.")) == ["Said last: #12 Shall I also write the docs?"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When you commit, never use --no-verify.", "When the build fails, do not retry it.",
+        "Where the file exists, never overwrite it.", "Do the migration, but never drop a table.",
+        "I don't care about speed, but never drop a row.", "I don't need tests, never write any.",
+        "Would you please never push to main.", "Can you please only use pnpm.",
+    ],
+)  # fmt: skip
+def test_a_rule_behind_what_is_weighed(text: str) -> None:
+    """Behind a comma, or asked for politely."""
+    assert f"The user's rule: #1 {text}" in state_of(
+        user(1, text), model(2, "Yes."), user(3, "Load the rows now, all.")
+    )
 
 
 def test_a_go_ahead_says_what_it_answers() -> None:
@@ -280,12 +322,16 @@ def test_a_go_ahead_says_what_it_answers() -> None:
     said = [user(1, "Load the rows."), model(2, "They are loaded. Shall I merge them by date?"), user(3, "yes, go")]
     assert state_of(*said) == ["Last request: #3 yes, go", "It answers: #2 Shall I merge them by date?"]
     assert state_of(*said, model(4, "I do."), user(5, "Now print the newest of them all."))[1:] == []
+    for text in ("Fix the typo in README", "先把所有的测试都跑一遍，再提交代码，最后告诉我结果"):
+        assert state_of(said[0], model(2, "They are all loaded."), user(3, text))[1:] == []
 
 
 def test_older_rules_are_counted() -> None:
     said = [user(n, f"Never touch file number {n}.") for n in range(1, 9)]
     lines = [line for line in state_of(*said, model(20, "Yes."), user(30, "Go.")) if "rule" in line]
     assert len(lines) == 6 and lines[-1] == "The user's rule: #3 Never touch file number 3. (2 older left out)"
+    lines = state_of(*said, user(9, "Never touch file number 1."), model(20, "Yes."), user(30, "Load the rows."))
+    assert lines[-1] == "The user's rule: #4 Never touch file number 4. (2 older left out)"
 
 
 def test_a_failure_that_passed_later_says_where() -> None:
@@ -293,10 +339,10 @@ def test_a_failure_that_passed_later_says_where() -> None:
     out = "--- FAIL: TestMerge (0.00s)\n    merge_test.go:3: got 1, want 2\nFAIL"
     said = [*ran(1, "go test ./...", out), *ran(3, "go test ./...", "ok  \texample.org/rows\t0.2s"), user(5, "Go on.")]
     text = extract(said, 200, count)
-    assert text is not None and "#2 Bash failed, passed in #4 →" in text
+    assert text is not None and "#2 Bash failed until #4 →" in text
     other = out.replace("TestMerge", "TestOrder").replace("merge_test", "order_test")
     text = extract([*said[:2], *ran(3, "go test ./...", other), user(5, "Go on.")], 200, count)
-    assert text is not None and "#2 Bash" in text and "passed in" not in text
+    assert text is not None and "#2 Bash" in text and "until" not in text
 
 
 def test_a_failure_whose_files_were_edited() -> None:

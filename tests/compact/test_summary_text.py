@@ -77,7 +77,7 @@ def test_the_heading_of_a_failure_says_what_passed_later() -> None:
     said = [TextSegment(1, SegmentKind.RESULT, "FAIL one", "Bash", failed=True)]
     layout = words(said)
     layout.mended = {0: 7}
-    assert layout.of(fragments(said)).endswith("\n#1 Bash failed, passed in #7 → FAIL one")
+    assert layout.of(fragments(said)).endswith("\n#1 Bash failed until #7 → FAIL one")
 
 
 def test_the_index_of_errors_says_what_failed() -> None:

@@ -214,6 +214,38 @@ def test_the_folder_of_an_argument() -> None:
         assert bool(runs.open) is is_open
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "output", "is_mended"),
+    [
+        ("go test ./...", "go test ./...", GOOD, True),
+        ("go test ./... -v", "go test ./...", GOOD, True),
+        ("cargo test merge", "cargo test", GOOD, True),
+        ("cargo test merge", "cargo test lock", GOOD, False),
+        ("cd front && npm test", "cd back && npm test", GOOD, False),
+        ("python -m unittest tests.a", "python -m unittest tests.b", GOOD, False),
+        ("pytest tests; ruff check .", "ruff check .", "All checks passed!", False),
+        ("npm run lint && npm test", "npm test", GOOD, False),
+        ("go build ./...", "go build ./...", "aborted by user after 3.2s", False),
+        ("make build", "make build -n", "cc -o x", False),
+        ("cargo build", "cargo build --help", "Usage: cargo build", False),
+    ],
+)
+def test_a_failure_is_mended_by_the_same_command(first: str, second: str, output: str, is_mended: bool) -> None:
+    """One that ran alone, in the same folder, with the same words; not by a run that ran nothing, or did not end."""
+    assert bool(ran((first, BAD), (second, output)).mended) is is_mended
+
+
+def test_what_runs_nothing_or_did_not_end_supersedes_nothing() -> None:
+    for second, output in (("make build -n", "cc"), ("make build --help", "usage"), ("make build", "Interrupted")):
+        assert ran(("make build", BAD), (second, output)).open
+    assert ran(("pytest -q", BAD), ("pytest -n 4", GOOD)).open == []
+
+
+def test_all_failures_before_a_pass_are_mended() -> None:
+    """Also those that failed again before it."""
+    assert ran(*[("go test ./...", BAD)] * 3, ("go test ./...", GOOD)).mended == {1: 8, 3: 8, 5: 8}
+
+
 def test_before_a_run_takes_linear_time() -> None:
     """Whatever a script has."""
     began = time.process_time()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +64,45 @@ def test_a_patch_of_codex() -> None:
     assert roles(PATCH) == [
         "noise", "file 2", "hunk 2 3", "same 2 3", "old 2 3", "new 2 3", "file 7", "new 7", "noise", "none",
     ]  # fmt: skip
+
+
+def test_what_follows_a_diff_is_no_part_of_it() -> None:
+    """Failures of go, what `set -x` prints, a row of signs: they name a file only between its head and its hunk."""
+    after = ["--- FAIL: TestMerge (0.00s)", "    m_test.go:3: got 1, want 2", "+++ ls", "=" * 70, "-5 rows"]
+    text = "\n".join(
+        ["diff --git a/x b/x", "index 1..2 100644", "--- a/x", "+++ b/x", "@@ -1 +1 @@", "-a", "+b", *after]
+    )
+    assert roles(text)[7:] == ["none"] * 5
+
+
+def test_diffs_of_other_programs() -> None:
+    """The line of the new file is the head, where no other line is."""
+    text = "--- a.py\t2026\n+++ a.py\t2026\n@@ -1 +1 @@\n-a\n+b\n--- c.py\t2026\n+++ c.py\t2026\n@@ -1 +1 @@\n-a\n+b"
+    assert roles(text) == [
+        "noise", "file 2", "hunk 2 3", "old 2 3", "new 2 3", "none", "file 7", "hunk 7 8", "old 7 8", "new 7 8",
+    ]  # fmt: skip
+
+
+def test_all_of_a_patch_is_read() -> None:
+    """A file that moves, or ends; a file that is removed is one more."""
+    moved = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@ f\n-x\n+y\n*** End of File"
+    assert roles(f"{moved}\n*** Delete File: c\n*** End Patch", is_change=True) == [
+        "noise", "file 2", "noise", "hunk 2 4", "old 2 4", "new 2 4", "noise", "file 8", "noise",
+    ]  # fmt: skip
+
+
+def test_ends_of_lines_of_windows() -> None:
+    assert roles("@@ -1,3 +1,3 @@\r\n a\r\n\r\n-b\r\n+c\r\n\\ No newline at end of file\r\nend")[1:] == [
+        "same 1", "same 1", "old 1", "new 1", "noise", "none",
+    ]  # fmt: skip
+
+
+def test_a_line_of_blanks_takes_linear_time() -> None:
+    began = time.process_time()
+    reader = LineHeads("", is_prose=True)
+    for _ in range(20):
+        reader.read(" " * 100_000 + "x", 1)
+    assert time.process_time() - began < 2
 
 
 def test_the_file_of_a_call_is_in_its_heading() -> None:
