@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from math import exp, log, prod
 from typing import Any
 
@@ -52,6 +52,8 @@ LONG_WORD = re.compile(r"[^\W\d]{4,}")
 PARTS = re.compile(r"[A-Z]?[a-z]+")
 FEWEST = 4
 """The fewest letters of such a word."""
+WORD = re.compile(r"\w+")
+ARTICLES = frozenset({"a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "the", "to"})
 ASKED = 20_000
 """The most characters of these texts that are searched for items."""
 NAMED = 2.0
@@ -143,6 +145,7 @@ class SessionCourse:
         """What the newest request and the open tasks name."""
         self.focus = frozenset(spoken(focus))
         """The longer words that were named by hand."""
+        self._short = _short_words(focus, self.focus)
         self.failed = frozenset(run.place for run in state.runs.open) if state is not None else frozenset[int]()
         """Places of the results of runs that failed and that no later run supersedes."""
         active = {file.text for file in files if file.at <= BACK}
@@ -174,6 +177,17 @@ class SessionCourse:
         if said >= 0:
             self._closing[said] = 1
 
+    @property
+    def has_focus(self) -> bool:
+        """Whether words were named by hand."""
+        return bool(self.focus or self._short)
+
+    def is_focused(self, text: str) -> bool:
+        """Whether a line has a word that was named by hand."""
+        if self.focus and not self.focus.isdisjoint(spoken(text)):
+            return True
+        return bool(self._short) and not self._short.isdisjoint(word.lower() for word in WORD.findall(text))
+
     def past(self, name: Name) -> float:
         """The factor on what a message says that the program's own compactions took out; 1 for others."""
         if not self.before or name not in self.before:
@@ -197,9 +211,7 @@ class LineScores:
         """`pieces`: the segments of the lines, by place; `share`: the summary's size as a share of what it replaces."""
         room = max(share, 0.01) / EASE
         ease = min(1.0, room)
-        asked = (
-            [not course.focus.isdisjoint(spoken(one.text)) for one in lines] if course.focus else [False] * len(lines)
-        )
+        asked = [course.is_focused(one.text) for one in lines] if course.has_focus else [False] * len(lines)
         lively = [
             (ACTIVE if pieces[one.piece].call in course.calls else 1.0)
             * (FOCUS if is_asked else 1.0)
@@ -268,6 +280,15 @@ def spoken(text: str) -> set[str]:
     """The longer words of a text, in small letters; names in camel case also by their parts."""
     found = {part.lower() for word in LONG_WORD.findall(text) for part in (word, *PARTS.findall(word))}
     return {word for word in found if len(word) >= FEWEST}
+
+
+def _short_words(focus: str, longer: Set[str]) -> frozenset[str]:
+    """The short words of a text that name something, in small letters: all if it has no longer ones, else those with
+    capitals or digits, as `CI` and `v2`.
+    """
+    short = [word for word in WORD.findall(focus) if word.lower() not in longer and word.lower() not in ARTICLES]
+    named = [word for word in short if len(word) < FEWEST or not word.isalpha()]
+    return frozenset(word.lower() for word in named if not longer or word.lower() != word or not word.isalpha())
 
 
 def _fact_weight(fact: Fact, at: float) -> float:

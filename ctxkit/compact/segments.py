@@ -226,7 +226,7 @@ class Fragments:
         is_filed = piece.file and piece.kind in FILED
         is_listed = False
         is_change = piece.kind == SegmentKind.INPUT and bool(piece.file) and piece.argument not in CHANGED
-        above = LineHeads(piece.text, is_prose=piece.kind in PROSE, is_change=is_change)
+        above = LineHeads(piece.text, is_prose=piece.kind in PROSE or _is_written(piece), is_change=is_change)
         has_heads, heads, is_signed = above.is_needed, NO_HEADS, False
         for line in piece.text.split("\n"):
             begins += len(line) + 1
@@ -274,6 +274,11 @@ class Fragments:
 def fragments(pieces: Sequence[TextSegment]) -> list[Fragment]:
     """All fragments of these segments, in order."""
     return Fragments(pieces).lines
+
+
+def _is_written(piece: TextSegment) -> bool:
+    """Whether it is of a file that has lists as prose has them."""
+    return piece.file.lower().endswith((".md", ".mdx", ".rst", ".txt"))
 
 
 def _is_long(kind: SegmentKind, line: str) -> bool:

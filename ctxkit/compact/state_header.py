@@ -31,21 +31,25 @@ RULE = re.compile(
     r"(?:do not|don['’]?t|never|always|only|make sure|be sure|avoid|keep|prefer|no need|"
     r"niemals|nie|immer|nur|keine?n?|nicht|ne \w+ (?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|"
     r"toujours|nunca|siempre|solo|no \w+)\b|"
-    r"^(?!(?:i|it|this|that|the|they|there)\b).*\bwithout \w+ing\b|\b(?:must|should)(?: not|n['’]t)?\b|"
+    r"^(?!(?:i|it|this|that|the|they|there)\b).*\bwithout \w+ing\b|\bmust(?:n['’]t)?\b|"
+    r"\bshould(?:n['’]t| (?:not|never|always|only))\b|"
     r"\b(?:bitte|du|ihr|wir)\b.*\b(?:nicht|keine?n?)\b|\bil ne faut (?:pas|jamais)\b|"
     r"不要|必须|不能|不得|禁止|只能|只用|只要|しないで|ないでください|必ず",
     re.I,
 )
 """Matches a sentence of the user that sets a rule, by words at its start, behind a mark or behind a word of address."""
 TOLD = re.compile(
-    r"\s*\||.*\?[\s\W]*$|(?:\W*\w+){1,4}\W*:\s*$|.*\b(?:whether|(?:question|point) is|things? (?:we|you) should|"
-    r"and only \w+s|should be (?:good|fine|ok(?:ay)?))\b",
+    r"\s*\||.*\?[\s\W]*$|.*\bdo you (?:think|know|see)\b|(?:\W*\w+){1,4}\W*:\s*$|"
+    r".*\b(?:whether|(?:question|point) is|things? (?:we|you) should|and only \w+s|"
+    r"should be (?:good|fine|ok(?:ay)?))\b",
     re.S | re.I,
 )
 """Matches a row of a table, a question, a heading, or what is only weighed: they set no rule."""
+SHOULD = re.compile(r"\bshould\b", re.I)
+"""Matches a question whose answer sets a rule."""
 WEIGHED = re.compile(
     r"\W*(?:(?:so|and|but|also|then|maybe|perhaps|i (?:think|guess|wonder)) )*"
-    r"(?:(?:should|shall|does|did|is|are|was|why|how|what|which|where|when|who) "
+    r"(?:(?:should|shall)\b(?! (?:not|never|always|only))|(?:does|did|is|are|was|why|how|what|which|where|when|who) "
     r"(?:i|we|you|he|she|it|they|the|this|that|these|those|a|an|our|your|my)\b|"
     r"(?:could|can|would|will) (?:i|we|he|she|it|they|the|this|that|these|those|our|my)\b|do (?:i|we|you|they)\b|"
     r"(?:i|we) (?:do not|don['’]?t) (?:need|have|know|think|see|understand|care|mind|remember)\b|"
@@ -87,6 +91,10 @@ GO = re.compile(
     re.I,
 )
 """Matches a request that answers the model, whether it asked or not."""
+CHOICE = re.compile(
+    r"\W*(?:(?:let'?s )?(?:try|do|take|use|with|go with) )?(?:option |number |#)?(\d)(?:\b|(?=\D))", re.I
+)
+"""Matches a request that chooses an option by its number."""
 ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
 """Matches a question of the model with the answer that the user chose."""
 WRAPPERS = ("current_datetime", "system_reminder", "system-reminder", "system_notification", "ide_opened_file",
@@ -106,8 +114,8 @@ LOOKS = frozenset({"pattern", "query", "regex"})
 """Arguments of calls that search."""
 PATTERN = 60
 """The most characters of what a call looks for."""
-ENDING = 600
-"""The last characters of what the model said, in which its last sentence is looked for."""
+ENDING = 2000
+"""The last characters of what the model said, in which its last sentence and its options are looked for."""
 LEAST = 40
 """The fewest characters that are left of a line of a request that is cut."""
 LONGEST = 240
@@ -238,12 +246,8 @@ class SessionState:
         if asked := [one for one in self.request if one.name in covered]:
             yield _request(asked, tag, int(REQUEST * letters))
             before = self.asked
-            if (
-                before is not None
-                and before.name in covered
-                and (said := _last(before.text))
-                and _answers_to(asked, said)
-            ):
+            said = _offered(asked[-1].text, before.text) if before is not None and before.name in covered else ""
+            if before is not None and said:
                 yield StatePart([f"It answers: {tag(before.name)} {_flat(said)}"], (before.place,))
         tasks = [one for one in self.tasks if one.name in covered]
         if tasks:
@@ -375,7 +379,7 @@ def _is_rule(sentence: str) -> bool:
         return False
     if not asked and WEIGHED.match(sentence) is not None:  # only behind a comma: "when it fails, do not retry"
         answer = sentence = sentence.partition(",")[2].strip()
-    return (RULE.search(sentence) or RULE.search(answer)) is not None
+    return (RULE.search(sentence) or RULE.search(answer) or (SHOULD.search(asked))) is not None
 
 
 def _beside_retraction(text: str) -> set[str] | None:
@@ -395,11 +399,17 @@ def _beside(text: str) -> set[str]:
     return set(WORD.findall(DECLINED.sub(" ", WRONG.sub(" ", text)))) - POLITE
 
 
-def _answers_to(request: Sequence[_Said], said: str) -> bool:
-    """Whether a short request is a go-ahead, or follows a question of the model."""
-    text = "\n".join(one.text for one in request)
-    is_short = len(WORD.findall(text)) <= BRIEF and len(text.encode()) <= SHORT
-    return is_short and (said.rstrip().endswith(("?", "？")) or GO.match(text) is not None)
+def _offered(request: str, before: str) -> str:
+    """What of the model's words before it a request answers: the option whose number it begins with, or the last
+    sentence, if the request is short, and a go-ahead or behind a question; else "".
+    """
+    if (number := CHOICE.match(request)) is not None:
+        option = re.search(rf"^\W*(?:option )?{number[1]}[.):].*", before, re.M | re.I)
+        if option is not None:
+            return option[0].strip()[:LONGEST]
+    said = _last(before)
+    is_short = len(WORD.findall(request)) <= BRIEF and len(request.encode()) <= SHORT
+    return said if is_short and (said.endswith(("?", "？")) or GO.match(request) is not None) else ""
 
 
 def _last(text: str) -> str:

@@ -116,7 +116,7 @@ class SummaryLayout:
             if held:
                 newest = [f"{self.tag(message)} {_begun(fact)}" for message, fact in held.items()][-INDEXED:]
                 before = len(held) - len(newest)
-                yield f"{name}: {'; '.join([*newest, *([f'{before:,} before'] if before else [])])}"
+                yield f"{name}: {'; '.join([*newest, *([f'{before:,} older'] if before else [])])}"
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
         for group, members in groupby(lines, key=lambda one: self._groups[one.piece]):
@@ -196,7 +196,7 @@ def _headed(name: str, lines: Sequence[str]) -> list[str]:
 
 _LISTS = {f"{name}:": name.lower() for name in (EDITED, READ, MESSAGES)}
 _INDEX = re.compile(rf"({'|'.join(INDEX.values())}): (#[\d.]+ .*)")
-_BEFORE = re.compile(r"([\d,]+) before$")
+_BEFORE = re.compile(r"([\d,]+) older$")
 
 
 def outline(text: str) -> dict[str, int]:

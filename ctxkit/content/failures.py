@@ -132,8 +132,8 @@ FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 
 class CommandRun(NamedTuple):
     """One run of a command. `name`: the message of the result, `place`: the place of its segment; `failing`: the lines
-    about failures, none if it passed; `folder`: where it ran, "" if nothing says it; `alone`: no other command that
-    tests, builds or checks ran with it.
+    about failures, none if it passed; `folder`: where it ran, "" if nothing says it; `script`: all commands that
+    test, build or check which ran with it, without flags.
     """
 
     name: Name
@@ -141,7 +141,7 @@ class CommandRun(NamedTuple):
     command: str
     failing: tuple[str, ...]
     folder: str = ""
-    alone: bool = True
+    script: frozenset[str] = frozenset()
 
     @property
     def files(self) -> frozenset[str]:
@@ -155,7 +155,7 @@ class _Asked(NamedTuple):
     command: str
     is_hidden: bool
     folder: str
-    alone: bool
+    commands: tuple[str, ...]
     failing: tuple[str, ...] = ()
 
 
@@ -194,7 +194,7 @@ class CommandRuns:
             ran = list(_ran(piece.text))
             if ran and LOOKS.search(ran[-1]) is None:
                 moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
-                self._asked[piece.call] = _Asked(ran[-1], _hides(piece.text), moved[-1] if moved else "", len(ran) == 1)
+                self._asked[piece.call] = _Asked(ran[-1], _hides(piece.text), moved[-1] if moved else "", tuple(ran))
         elif piece.kind == SegmentKind.RESULT:
             folder = self._folders.pop(piece.call, "")
             session = self._goes_on.pop(piece.call, None)
@@ -216,11 +216,14 @@ class CommandRuns:
             return
         if is_zero and "|" not in asked.command:
             lines = tuple(failing(piece.text, passed=True))
-        run = CommandRun(piece.name, place, asked.command, _without_exits(lines), asked.folder, asked.alone)
+        script = frozenset(map(_bare, asked.commands))
+        run = CommandRun(piece.name, place, asked.command, _without_exits(lines), asked.folder, script)
         if not run.failing and not piece.failed and ABORTED.search(piece.text) and not is_passed(piece.text):
             return
         if piece.failed and not run.failing:
             run = run._replace(failing=tuple(_first(piece.text)))
+        for one in asked.commands[:-1] if not run.failing else ():  # all of it passed
+            self._take(run._replace(command=one))
         self._take(run)
 
     def _take(self, run: CommandRun) -> None:
@@ -253,9 +256,11 @@ class CommandRuns:
         before = [*self._again.pop(run.place, ()), *([run.place] if run.failing else [])]
         if later.failing:
             self._again.setdefault(later.place, []).extend(before)
-        elif (
-            run.alone and run.folder == later.folder and (_bare(later) in (_bare(run), _words(run.command)) or is_sure)
-        ):
+            return
+        is_same = run.folder == later.folder and all(
+            one in later.script or _words(one) in later.script for one in run.script
+        )
+        if is_same or (is_sure and len(run.script) == 1):
             self.mended.update(dict.fromkeys(before, later.name))
 
     def was_edited(self, run: CommandRun) -> bool:
@@ -336,9 +341,9 @@ def _words(command: str) -> str:
     return " ".join(found[0].split()[:3]) if found is not None else command
 
 
-def _bare(run: CommandRun) -> str:
-    """The command of a run without flags."""
-    return " ".join(FLAGS.sub(" ", f" {run.command} ").split())
+def _bare(command: str) -> str:
+    """A command without flags, and without what filters its output."""
+    return " ".join(FLAGS.sub(" ", f" {command.partition('|')[0]} ").split())
 
 
 def _key(command: str) -> str:

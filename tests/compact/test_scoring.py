@@ -151,3 +151,16 @@ def test_what_the_program_took_out_counts_half() -> None:
     course = SessionCourse(said, [], before=Names.parse("1-6"))
     assert course.past(7) == 1.0 and course.past(1) == pytest.approx(0.5 * 2 / 6, rel=0.05)
     assert SessionCourse(said, []).past(1) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("focus", "text", "is_focused"),
+    [
+        ("sdk", "the SDK of it", True), ("sdk", "the skd of it", False), ("the sdk", "the rest", False),
+        ("CI of the parser", "ci fails", True), ("CI of the parser", "of the rest", False),
+        ("CI of the parser", "the Parser", True), ("v2", "as v2 has it", True), ("", "anything", False),
+    ],
+)  # fmt: skip
+def test_a_short_word_is_a_focus_too(focus: str, text: str, is_focused: bool) -> None:
+    """Alone, or if it has capitals or digits; articles are none."""
+    assert SessionCourse([], [], focus=focus).is_focused(text) is is_focused

@@ -111,7 +111,9 @@ def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
         "The rows are always empty here.", "| never | always | don't |", "Why don't you look at the log?",
         "This is the only problem left.", "The file is read-only for me.", "It fails without printing anything.",
         "Das geht hier nicht mehr.", "So we don't need the old reader any more.", "Should the parser always do it",
-        "can we make the detail full page always, so that it opens", "I think we should also keep the lines there",
+        "can we make the detail full page always, so that it opens",
+        "also should the tool send the prompt",
+        "But that's just for now, do you think that we must change it", "The easiest thing should be done first.", "I think we should also keep the lines there",
     ],
 )  # fmt: skip
 def test_what_only_says_so_is_no_rule(said: str) -> None:
@@ -324,6 +326,16 @@ def test_a_go_ahead_says_what_it_answers() -> None:
     assert state_of(*said, model(4, "I do."), user(5, "Now print the newest of them all."))[1:] == []
     for text in ("Fix the typo in README", "先把所有的测试都跑一遍，再提交代码，最后告诉我结果"):
         assert state_of(said[0], model(2, "They are all loaded."), user(3, text))[1:] == []
+
+
+def test_a_choice_by_number_is_the_option() -> None:
+    """Not the end of what the model said."""
+    offer = model(2, "Two ways:\n1. merge them by date\n2. merge them by name\nWhich way shall I take?")
+    for text in ("2, but write it to the log as well, please", "let's try 2", "option 2", "2."):
+        lines = state_of(user(1, "Load the rows."), offer, user(3, text))
+        assert lines[1] == "It answers: #2 2. merge them by name", lines
+    assert state_of(user(1, "Load."), offer, user(3, "yes"))[1] == "It answers: #2 Which way shall I take?"
+    assert len(state_of(user(1, "Load."), offer, user(3, "3 rows are missing in what was loaded there"))) == 1
 
 
 def test_older_rules_are_counted() -> None:

@@ -225,6 +225,8 @@ def test_the_folder_of_an_argument() -> None:
         ("python -m unittest tests.a", "python -m unittest tests.b", GOOD, False),
         ("pytest tests; ruff check .", "ruff check .", "All checks passed!", False),
         ("npm run lint && npm test", "npm test", GOOD, False),
+        ("npm run lint && npm test 2>&1 | tail -25", "npm run lint && npm test 2>&1 | tail -5", GOOD, True),
+        ("npm run lint", "gofmt -w a.go && npm run lint | tail -1 && npm test | tail -2", GOOD, True),
         ("go build ./...", "go build ./...", "aborted by user after 3.2s", False),
         ("make build", "make build -n", "cc -o x", False),
         ("cargo build", "cargo build --help", "Usage: cargo build", False),
