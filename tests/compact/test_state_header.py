@@ -113,7 +113,8 @@ def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
         "Das geht hier nicht mehr.", "So we don't need the old reader any more.", "Should the parser always do it",
         "can we make the detail full page always, so that it opens",
         "also should the tool send the prompt",
-        "But that's just for now, do you think that we must change it", "The easiest thing should be done first.", "I think we should also keep the lines there",
+        "But that's just for now, do you think that we must change it", "The easiest thing should be done first.",
+        "I think we should also keep the lines there",
     ],
 )  # fmt: skip
 def test_what_only_says_so_is_no_rule(said: str) -> None:
