@@ -6,12 +6,11 @@ It chooses as a summary does, for a result alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
 
 from ctxkit.compact.coverage import Line, cover
 from ctxkit.compact.scoring import LineScores, SessionCourse, spoken
 from ctxkit.compact.segments import Fragment, fragments
-from ctxkit.compact.summary_text import LEFT_OUT, joined
+from ctxkit.compact.summary_text import LEFT_OUT, with_heads
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 Count = Callable[[Sequence[str]], Sequence[int]]
@@ -78,9 +77,7 @@ def _first(one: Fragment, asked: set[str]) -> float:
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:
     """These fragments with their heads, with a mark for each gap, and at both ends if others come before or after."""
-    texts = {number: head for one in some for number, head in one.heads}
-    for number, parts in groupby(some, key=lambda one: one.line):
-        texts[number] = joined(list(parts))
+    texts = with_heads(some)
     rows: list[str] = []
     for number, before in zip(sorted(texts), [0, *sorted(texts)], strict=False):
         rows += [LEFT_OUT] if number > before + 1 else []

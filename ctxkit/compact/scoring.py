@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxkit.compact.segments import WHOLE, Fragment
 from ctxkit.compact.state_header import SessionState
-from ctxkit.content.facts import Fact
+from ctxkit.content.facts import WORD, Fact
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
@@ -52,7 +52,6 @@ LONG_WORD = re.compile(r"[^\W\d]{4,}")
 PARTS = re.compile(r"[A-Z]?[a-z]+")
 FEWEST = 4
 """The fewest letters of such a word."""
-WORD = re.compile(r"\w+")
 ARTICLES = frozenset({"a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "the", "to"})
 ASKED = 20_000
 """The most characters of these texts that are searched for items."""
@@ -286,9 +285,9 @@ def _short_words(focus: str, longer: Set[str]) -> frozenset[str]:
     """The short words of a text that name something, in small letters: all if it has no longer ones, else those with
     capitals or digits, as `CI` and `v2`.
     """
-    short = [word for word in WORD.findall(focus) if word.lower() not in longer and word.lower() not in ARTICLES]
-    named = [word for word in short if len(word) < FEWEST or not word.isalpha()]
-    return frozenset(word.lower() for word in named if not longer or word.lower() != word or not word.isalpha())
+    short = [word for word in WORD.findall(focus) if len(word) < FEWEST or not word.isalpha()]
+    named = [word for word in short if not longer or word.lower() != word or not word.isalpha()]
+    return frozenset(word.lower() for word in named) - ARTICLES
 
 
 def _fact_weight(fact: Fact, at: float) -> float:

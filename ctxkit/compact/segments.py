@@ -185,13 +185,9 @@ class Fragments:
     def _replace(self, piece: TextSegment) -> None:
         """Drops lines of a file that an edit took out of it, once the edit's result says that it did."""
         if piece.kind == SegmentKind.INPUT and piece.argument in CHANGED and piece.file:
-            edits = self._edits.setdefault(piece.call, {})
-            key, is_whole = piece.key.rpartition(".")[0], piece.argument in WRITTEN
-            edit = edits.setdefault(key, _Edit(piece.file, set(), set(), is_whole))
+            edit = self._edit(piece, piece.key.rpartition(".")[0])
             lines = edit.old if piece.argument in OLD_TEXTS else edit.new
             lines.update(line.strip() for line in piece.text.split("\n"))
-            if len(self._edits) > OPEN_EDITS:
-                del self._edits[next(iter(self._edits))]
         elif piece.kind == SegmentKind.RESULT and piece.call in self._edits:
             made = self._edits.pop(piece.call)
             for edit in made.values() if not piece.failed else ():
@@ -200,13 +196,18 @@ class Fragments:
                     if known is not None and self.pieces[known.piece].file == edit.file:
                         del self._found[line]
 
+    def _edit(self, piece: TextSegment, key: str = "") -> _Edit:
+        """The edit of a call that waits for its result. `key`: which of the call's edits."""
+        edits = self._edits.setdefault(piece.call, {})
+        if len(self._edits) > OPEN_EDITS:
+            del self._edits[next(iter(self._edits))]
+        return edits.setdefault(key, _Edit(piece.file, set(), set(), piece.argument in WRITTEN))
+
     def _patch(self, piece: TextSegment, role: DiffLine, words: str) -> None:
         """Notes a line that a patch of one file takes out, puts in, or leaves."""
         if piece.file and piece.call and len({touch.path for touch in piece.touches}) < 2:
-            edit = self._edits.setdefault(piece.call, {}).setdefault("", _Edit(piece.file, set(), set()))
+            edit = self._edit(piece)
             (edit.old if role == DiffLine.OLD else edit.new).add(words)
-            if len(self._edits) > OPEN_EDITS:
-                del self._edits[next(iter(self._edits))]
 
     def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
         """Keeps only these lines, their segments, and the segments at `places`."""

@@ -379,7 +379,7 @@ def _is_rule(sentence: str) -> bool:
         return False
     if not asked and WEIGHED.match(sentence) is not None:  # only behind a comma: "when it fails, do not retry"
         answer = sentence = sentence.partition(",")[2].strip()
-    return (RULE.search(sentence) or RULE.search(answer) or (SHOULD.search(asked))) is not None
+    return (RULE.search(sentence) or RULE.search(answer) or SHOULD.search(asked)) is not None
 
 
 def _beside_retraction(text: str) -> set[str] | None:

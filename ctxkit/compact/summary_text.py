@@ -133,8 +133,7 @@ class SummaryLayout:
         """Yields the lines of one segment, with marks for gaps between them. A small gap is filled, if a patch took
         none of its lines out.
         """
-        entries = {line: text for one in some for line, text in one.heads}
-        entries.update((number, joined(parts)) for number, parts in _by_line(some))
+        entries = with_heads(some)
         is_patch = any(one.is_signed for one in some)
 
         def gone(line: str) -> bool:
@@ -181,7 +180,13 @@ def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:
     return [(number, list(parts)) for number, parts in groupby(some, key=lambda one: one.line)]
 
 
-def joined(parts: Sequence[Fragment]) -> str:
+def with_heads(some: Sequence[Fragment]) -> dict[int, str]:
+    """The lines of fragments of one segment, and the heads that they need, by number."""
+    heads = {number: text for one in some for number, text in one.heads}
+    return heads | {number: _joined(parts) for number, parts in _by_line(some)}
+
+
+def _joined(parts: Sequence[Fragment]) -> str:
     """The selected parts of one line."""
     words = parts[0].text
     for before, one in pairwise(parts):

@@ -119,7 +119,7 @@ WRONG = re.compile(r"err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[âœ—â
 """Matches the words of a filter that shows what failed: it prints nothing if nothing did."""
 SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
 """Matches an output without a word."""
-LOOKS = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
+DRY = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
 """Matches a command that only says what it would do, as `make -n` does. `pytest -n 4` has a number behind it."""
 ABORTED = re.compile(r"\b(?:abort(?:ed|ing)|interrupted|cancell?ed|killed|timed? ?out|SIGINT|SIGTERM)\b", re.I)
 """Matches an output of a run that did not end by itself."""
@@ -150,12 +150,11 @@ class CommandRun(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A command that runs. `is_hidden`: a filter may hide how it ends; `failing`: its failures so far."""
+    """Commands of a script that run. `is_hidden`: a filter may hide how they end; `failing`: their failures so far."""
 
-    command: str
+    commands: tuple[str, ...]
     is_hidden: bool
     folder: str
-    commands: tuple[str, ...]
     failing: tuple[str, ...] = ()
 
 
@@ -192,9 +191,9 @@ class CommandRuns:
             self._goes_on[piece.call] = piece.text
         elif piece.is_script and RUNS.search(piece.text):
             ran = list(_ran(piece.text))
-            if ran and LOOKS.search(ran[-1]) is None:
+            if ran and DRY.search(ran[-1]) is None:
                 moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
-                self._asked[piece.call] = _Asked(ran[-1], _hides(piece.text), moved[-1] if moved else "", tuple(ran))
+                self._asked[piece.call] = _Asked(tuple(ran), _hides(piece.text), moved[-1] if moved else "")
         elif piece.kind == SegmentKind.RESULT:
             folder = self._folders.pop(piece.call, "")
             session = self._goes_on.pop(piece.call, None)
@@ -214,15 +213,16 @@ class CommandRuns:
         if code is None and (running := RUNNING.search(piece.text)) is not None:
             self._running[running[1]] = asked._replace(failing=lines)
             return
-        if is_zero and "|" not in asked.command:
+        *others, command = asked.commands
+        if is_zero and "|" not in command:
             lines = tuple(failing(piece.text, passed=True))
         script = frozenset(map(_bare, asked.commands))
-        run = CommandRun(piece.name, place, asked.command, _without_exits(lines), asked.folder, script)
+        run = CommandRun(piece.name, place, command, _without_exits(lines), asked.folder, script)
         if not run.failing and not piece.failed and ABORTED.search(piece.text) and not is_passed(piece.text):
             return
         if piece.failed and not run.failing:
             run = run._replace(failing=tuple(_first(piece.text)))
-        for one in asked.commands[:-1] if not run.failing else ():  # all of it passed
+        for one in others if not run.failing else ():  # all of it passed
             self._take(run._replace(command=one))
         self._take(run)
 
