@@ -14,7 +14,7 @@ check:
 
 # Rewrite what is generated or run in docs/; read `git diff` before committing
 docs *args:
-    python -m pytest -q tests/docs --update-docs {{args}}
+    python -m pytest -q tests/docs -m "full or not full" --update-docs {{args}}
 
 # The pictures of terminals in docs/pictures; `--all DIR`: every screen, at 80 and 40 columns, dark and light
 pictures *args:
@@ -191,6 +191,10 @@ night:
     python -m tests.trims
     python -m tests.compacts
     python -m tests.whole
+
+# 24 faults put into the code one after the other: a test must fail for each (minutes); `--list` names them, NAME: one alone
+mutants *args:
+    python -m tests.mutants {{args}}
 
 # Compacts of all real files by every strategy at four targets, an hour at most; --only, --strategy, --target: a part
 compacts *args:

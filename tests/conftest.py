@@ -5,6 +5,7 @@ And what the whole run gets: programs that start fast, files in memory, and the 
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -20,7 +21,7 @@ import pytest
 from hypothesis import settings
 
 from ctxkit.store import durable_append
-from tests import effort
+from tests import cases, effort, which_litellm
 
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
@@ -32,6 +33,7 @@ settings.load_profile("same")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+HERE = Path(__file__).resolve().parent
 MEMORY = Path("/dev/shm")
 ROOM = 3 << 30
 """Bytes that must be free in memory, so that the tests have their files there: they leave less than a tenth."""
@@ -70,12 +72,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--whole`: what a push runs a part of is run whole."""
     parser.addoption("--whole", action="store_true", help="all of every search (tests/effort.py), files on a disk")
     parser.addoption("--times", type=int, default=1, metavar="N", help="N times what a push runs of every search")
+    parser.addoption("--real-litellm", action="store_true", help="litellm, not the stand-in for it (tests/stand_in)")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """How much is run, where files go, and who says what failed: the process with a screen, not a worker of xdist."""
     effort.WHOLE, effort.TIMES = config.getoption("whole"), config.getoption("times")
+    if not config.getoption("real_litellm"):
+        which_litellm.stand_in()
     if not effort.WHOLE and not config.getoption("hypothesis_profile"):
         settings.load_profile("push")
     roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
@@ -164,11 +169,23 @@ ROOMS = {"core", "formats", "content"}
 """Folders of tests/ whose tests take milliseconds."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`-m quick`: of some rooms, what draws no examples, in files that hold nothing `HEAVY`.
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m quick` reads the files of its rooms only."""
+    inside = collection_path.relative_to(HERE).parts if collection_path.is_relative_to(HERE) else ()
+    return True if config.option.markexpr == "quick" and inside and inside[0] not in ROOMS else None
 
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Which cases a push runs (tests/cases.py), which are `quick`, and in which order.
+
+    `-m quick`: of some rooms, what draws no examples, in files that hold nothing `HEAVY`.
     With many processes the files that take long come first, so that none is alone with one of them at the end.
     """
+    for item in cases.left_out(items):
+        item.add_marker("full")
+    if not effort.WHOLE and effort.TIMES == 1 and "full" not in config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("full")])
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     first: dict[Path, int] = {}
     for item in items:
         slow = next((n for n, mark in enumerate(("torture", "slow")) if item.get_closest_marker(mark)), 2)
@@ -179,6 +196,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("quick")
     if hasattr(config, "workerinput"):  # of xdist
         items.sort(key=lambda item: first[item.path])
+    gc.freeze()  # modules and tests are never garbage: a collection need not look at them each time
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What is left behind a file stays: a search for garbage looks at what a file makes, not at a gigabyte of caches."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -198,7 +198,6 @@ def run_matrix(
                     place = f"{start}, {point.when} call {point.k} {point.call}, {point.fault}"
                     tally.violations.append(f"{place}: {violation}")
     finally:
-        gc.unfreeze()
         shutil.rmtree(log.parent, ignore_errors=True)
     return list(tallies.values())
 
@@ -223,7 +222,6 @@ def each_run(
             yield point, _run(operation, log, point, Tally("", point.call, point.fault))
     finally:
         gc.enable()
-        gc.unfreeze()
 
 
 def table(tallies: list[Tally]) -> str:

@@ -288,7 +288,6 @@ def matrix(
         os.environ.update(before)
         tempfile.tempdir = temporary
         gc.enable()
-        gc.unfreeze()
         for path in (template, root):
             shutil.rmtree(path, ignore_errors=True)
     return tally

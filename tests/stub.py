@@ -1,7 +1,8 @@
 """A provider of models on loopback: it speaks the protocols of OpenAI and of Anthropic, and answers what a test says.
 
-Real HTTP, asked by litellm itself. `Stub.url` goes into OPENAI_API_BASE and ANTHROPIC_API_BASE. Each request takes the
-next of `answers`, the last one for all that follow; `requests` holds the bodies that came.
+Real HTTP, asked by a stand-in for litellm, or by litellm itself (`tests/which_litellm.py`). `Stub.url` goes into
+OPENAI_API_BASE and ANTHROPIC_API_BASE. Each request takes the next of `answers`, the last one for all that follow;
+`requests` holds the bodies that came.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests import which_litellm
 
 KEY = "sk-canary-0123456789abcdef0123456789abcdef"
 """What every test gives as the provider's key: it must be nowhere afterwards."""
@@ -172,10 +175,10 @@ def stub(*answers: Script) -> Iterator[Stub]:
 
 
 def env(made: Stub) -> dict[str, str]:
-    """What makes litellm ask this server, whichever protocol its model has."""
+    """What makes a program ask this server, whichever protocol its model has."""
     return {
         "OPENAI_API_KEY": KEY, "OPENAI_API_BASE": f"{made.url}/v1", "ANTHROPIC_API_KEY": KEY,
-        "ANTHROPIC_API_BASE": made.url,
+        "ANTHROPIC_API_BASE": made.url, **which_litellm.environment(),
     }  # fmt: skip
 
 

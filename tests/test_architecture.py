@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -107,14 +107,30 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imports(path: Path, node: ast.AST | None = None) -> Iterator[str]:
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of the parsed source: most tests look at each of them."""
+    return tuple(ast.walk(tree(path)))
+
+
+def imports(path: Path, inside: Iterable[ast.AST] | None = None) -> Iterator[str]:
     """Every module that is imported, absolute, wherever it stands; `from a import b` gives a.b."""
-    for found in ast.walk(node or tree(path)):
+    for found in nodes(path) if inside is None else inside:
         if isinstance(found, ast.Import):
             yield from (alias.name for alias in found.names)
         elif isinstance(found, ast.ImportFrom):
             assert found.level == 0, f"{path}: relative import"
             yield from (f"{found.module}.{alias.name}" for alias in found.names)
+
+
+def at_start(node: ast.AST) -> Iterator[ast.AST]:
+    """What is run when a module is imported: nothing inside functions, or for types alone."""
+    for child in ast.iter_child_nodes(node):
+        typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
+        runs = isinstance(child, ast.stmt | ast.excepthandler | ast.match_case)
+        if runs and not typing and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from at_start(child)
 
 
 def ours(path: Path) -> set[str]:
@@ -195,7 +211,7 @@ def test_pure_modules_are_pure() -> None:
             if top not in sys.stdlib_module_names | {"ctxkit", "msgspec"} or top in IMPURE:
                 wrong.append(f"{dotted(path)} imports {name}")
         wrong += [f"{dotted(path)} imports {name}" for name in arrows()[dotted(path)] if name not in pure]
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             call = node.func if isinstance(node, ast.Call) else None
             named = isinstance(call, ast.Name) and call.id in IMPURE_CALLS
             if named or (isinstance(call, ast.Attribute) and call.attr in CLOCKS):
@@ -212,13 +228,7 @@ def test_libraries_stay_where_they_belong() -> None:
             homes = ONLY_IN.get(name.split(".")[0])
             if homes is not None and room(module) not in homes:
                 wrong.append(f"{module} imports {name}")
-        functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        lazy = {name for function in functions for name in imports(path, function)}
-        typing = [
-            node for node in ast.walk(tree(path)) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        ]
-        unreal = {name for block in typing for name in imports(path, block)}
-        top = {name for name in set(imports(path)) - lazy - unreal if name.split(".")[0] in LAZY}
+        top = {name for name in imports(path, at_start(tree(path))) if name.split(".")[0] in LAZY}
         wrong += [f"{module} imports {name} at its top" for name in sorted(top)]
     assert wrong == []
 
@@ -270,9 +280,8 @@ def test_banned_names() -> None:
     """No module or class is named after nothing: utils, misc, common, helpers, manager, process, data."""
     for path in [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))]:
         assert not set(re.split(r"[_.]", path.stem)) & BANNED, path
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.ClassDef):
-                assert not {word.lower() for word in re.findall(r"[A-Z][a-z]*", node.name)} & BANNED, node.name
+        for name in re.findall(r"^ *class (\w+)", path.read_text(encoding="utf-8"), re.M):
+            assert not {word.lower() for word in re.findall(r"[A-Z][a-z]*", name)} & BANNED, name
 
 
 def names_of_code() -> set[str]:
@@ -280,7 +289,7 @@ def names_of_code() -> set[str]:
     found = set(dir(builtins))
     for path in MODULES:
         found |= {path.stem, *path.relative_to(PACKAGE).parts}
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             match node:
                 case (
                     ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name)
@@ -297,7 +306,7 @@ def test_docstrings_name_what_there_is() -> None:
     """An error behind "Raises", a class in backticks and a module of a pipeline exist: a rename reaches docstrings."""
     known, wrong = names_of_code(), []
     for path in MODULES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 continue
             words = ast.get_docstring(node) or ""

@@ -12,16 +12,19 @@ from tests import effort
 
 ROOT = Path(__file__).resolve().parents[1]
 FULL = (ROOT / ".ci/full").read_text(encoding="utf-8")
+RUN = (ROOT / ".ci/run").read_text(encoding="utf-8")
+STEP = re.compile(r"^(?:if .*then |[A-Z_]+=\S+ |    .*=\S+ )*step ([a-z-]+) (\d+) ", re.M)
+"""The head of a step: its name, and the seconds of its share."""
 
 
-@pytest.mark.parametrize("name", ["run", "full"])
+@pytest.mark.parametrize("name", ["run", "full", "steps.sh"])
 def test_bash_reads_it(name: str) -> None:
     """No error of syntax waits for a night."""
     subprocess.run(["bash", "-n", str(ROOT / ".ci" / name)], check=True, timeout=60)
 
 
 def test_the_steps_of_the_full_run() -> None:
-    """Each module and script is there, and each of `just torture`."""
+    """Each module and script is there, and each of `just torture`; what a push leaves out is run."""
     modules = re.findall(r"-m (tests\.[a-z.]+)", FULL)
     justfile = (ROOT / "justfile").read_text(encoding="utf-8").partition("\ntorture:\n")[2].partition("\n\n")[0]
     torture = set(re.findall(r"-m (tests\.[a-z.]+)", justfile))
@@ -30,21 +33,40 @@ def test_the_steps_of_the_full_run() -> None:
         place = ROOT / module.replace(".", "/")
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
     for extra in ("fleet", "fleet-ray"):
-        assert re.search(rf"^step \d+ sh tests/fleet/alone.sh {extra}\b", FULL, re.M), extra
-    assert "tests/smoke.sh" in FULL and (ROOT / "tests/smoke.sh").is_file() and ".ci/run" in FULL
+        assert re.search(rf"^step {extra} \d+ sh tests/fleet/alone.sh {extra}\b", FULL, re.M), extra
+    for words in (".ci/run", "tests/smoke.sh", '-m "full and not torture"', "-m torture --times", "--real-litellm"):
+        assert words in FULL, words
 
 
-def test_the_full_run_ends_within_the_hour() -> None:
-    """A step never gets more than what is left of it; without any left it is not run, and fails."""
-    step = re.search(r"^step\(\) \{.*?^\}$", FULL, re.M | re.S)
-    assert step is not None and "hour=$((SECONDS + 3600))" in FULL
+@pytest.mark.parametrize(("script", "most"), [(RUN, 600), (FULL, 3600)], ids=["run", "full"])
+def test_the_shares_add_up(script: str, most: int) -> None:
+    """All steps in their shares end in time: 10 minutes for what decides, an hour for all of it."""
+    steps = STEP.findall(script)
+    assert len(steps) >= 6
+    assert sum(int(seconds) for _, seconds in steps) <= most, steps
+    assert len({name for name, _ in steps}) == len(steps)
 
-    def ran(hour: str) -> str:
-        script = f"failed=()\nhour={hour}\n{step[0]}\nstep 1 sh -c 'sleep 30 && echo end'\necho \"${{failed[@]}}\""
-        return subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=True, timeout=20).stdout
 
-    assert "(exit 124)" in ran("$((SECONDS + 1))")
-    assert "(exit not run: the hour is over)" in ran("$SECONDS")
+def steps(script: str) -> str:
+    """What the shared part prints for these lines."""
+    lines = f". {ROOT}/.ci/steps.sh\n{script}"
+    return subprocess.run(["bash", "-euc", lines], capture_output=True, text=True, check=False, timeout=30).stdout
+
+
+def test_a_run_ends_in_time() -> None:
+    """A step that hangs is ended; one without any time left is not run, and fails; a slow one says so."""
+    said = steps("most=60\nstep hangs 1 sh -c 'sleep 30 && echo end'\nstep good 9 true\nstep bad 9 false\nsummary")
+    assert "end" not in said.splitlines() and re.search(r"^hangs +3 s of +1  exit 124, over its share$", said, re.M)
+    assert re.search(r"^good +0 s of +9  exit 0$", said, re.M) and re.search(r"^bad .*  exit 1$", said, re.M)
+    assert "exit not run: the time is over" in steps("most=0\nstep one 9 true\nsummary")
+
+
+def test_one_step_alone() -> None:
+    """`--only STEP` runs it and no other; the names are listed, and one that is not there is a mistake."""
+    ran = steps("only=two\nmost=9\nstep one 9 echo ONE\nstep two 9 echo TWO\nsummary")
+    assert "TWO" in ran.splitlines() and "ONE" not in ran
+    listed = subprocess.run(["bash", ".ci/full", "--list"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert listed.stdout.split() == [name for name, _ in STEP.findall(FULL)]
 
 
 def test_who_ends_the_run_ends_all_of_it(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def test_every_prefix_replays(records: Records, commands: list[Command]) -> None
         exported(part)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("session", [*PROBES, *SMALL], ids=lambda path: path.stem)
 def test_an_op_between_two_rows_still_fits_when_the_rest_arrives(session: Path, tmp_path: Path) -> None:
     """Every cut of a session (evenly sampled where it is long): the op fits and names the messages that it named."""

@@ -31,6 +31,7 @@ def test_what_was_found_stays_mended(path: object) -> None:
     assert judged(case, random.Random(case.name), most=COMMANDS) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_inputs(family: str) -> None:
     """The first of each format."""

@@ -169,6 +169,7 @@ def summary(tallies: list[Tally], by: str) -> list[str]:
     return found
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[" ".join(case) for case in CASES])
 def test_no_fault_breaks_a_promise(kind: str, name: str, tmp_path: Path) -> None:
     """Wherever it is killed or fails, old bytes stay, what it acknowledged holds, and a second try does no harm."""
@@ -199,6 +200,7 @@ def test_no_fault_breaks_a_promise(kind: str, name: str, tmp_path: Path) -> None
     assert [violation for tally in RUNS if tally.operation == f"{name}, {kind}" for violation in tally.violations] == []
 
 
+@pytest.mark.full("counts the runs of all commands")
 def test_there_were_enough_runs() -> None:
     """A matrix that shrinks unnoticed proves nothing: every command, call and fault, hundreds of runs."""
     if len({tally.operation for tally in RUNS}) < len(CASES):
@@ -223,6 +225,7 @@ def naive(path: Path, line: bytes, *_: object) -> None:
         raise WriteFailed(str(error)) from error
 
 
+@pytest.mark.full("the harness itself")
 def test_a_naive_appender_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise no run above would prove anything."""
     content, _ = before("native", tmp_path)

@@ -26,6 +26,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(make_checkpoint, "PAUSES", (0.0, 0.0))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_old_or_new(case: object, tmp_path: Path) -> None:
     """Whatever strikes, and wherever: old or new, never half; no private text elsewhere; errors in words."""
@@ -49,6 +50,7 @@ def naive(path: str | Path, pieces: Iterable[bytes]) -> None:
         raise CannotCreate(f"{path}: nothing was written") from error
 
 
+@pytest.mark.full("the harness itself")
 def test_a_naive_writer_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise no run above would prove anything: halves, private text left over, files that others can read."""
     monkeypatch.setattr(atomic, "create", naive)

@@ -21,6 +21,7 @@ OURS = HERE.parent / "fixtures"
 SENT = OURS / "lossless/send-message.jsonl"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("to", TARGETS)
 def test_nothing_is_lost_unsaid(to: str) -> None:
     """Of small files as they are, and of every tenth after ops, each string is there or counted (`just lossless`)."""

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from math import floor
@@ -136,6 +137,7 @@ def times(text: str) -> list[str]:
 def test_printed_times_typed_back(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a command prints on a terminal, in a pipe and with --utc, is the same list of moments in every zone."""
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(time, "time", lambda: 1793000000.25)  # `watch` says when it looked
     printing = set()
     for name, words in LOOKS.items():
         expected: dict[str, list[float]] = {}

@@ -139,6 +139,7 @@ def prepared(made: dict[bytes, tuple[Path, bytes]]) -> Prepare:
     return prepare
 
 
+@pytest.mark.one_in(2, first=1)
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
 def test_a_native_log_gets_the_same_lines(words: list[str], tmp_path: Path, prepared: Prepare) -> None:
     """On the file and in the pipe: the same lines, the same exit code, the same last word."""
@@ -148,6 +149,7 @@ def test_a_native_log_gets_the_same_lines(words: list[str], tmp_path: Path, prep
     assert views(str(log)) == views("-", stream)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [words for words in LINES if words[0] != "add"], ids=" ".join)
 def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path, prepared: Prepare) -> None:
     """Ops in the sidecar, ops behind the stream, and `cat LOG | command -`: one context; the session is not touched."""

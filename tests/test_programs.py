@@ -59,6 +59,7 @@ def test_what_is_read_goes_on_as_chat(program: Program, tmp_path: Path) -> None:
         good("export", path, "--to", to)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("program", ALL.values(), ids=lambda one: one.file)
 def test_no_command_writes_to_it(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command of the registry, one after another; where it is refused, each says so, and there is no op."""

@@ -122,6 +122,7 @@ def tokens(path: Path, capfd: pytest.CaptureFixture[str]) -> int:
     return int(json.loads(capfd.readouterr().out)["tokens"]["used"])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("steps", [day(), night()], ids=["day", "night"])
 @pytest.mark.parametrize("again", [False, True], ids=["one object", "a new object after each step"])
 def test_the_same_context(steps: list[Step], again: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

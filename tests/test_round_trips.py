@@ -154,6 +154,7 @@ def chosen(log: Log) -> Iterator[int]:
     return iter(range(1, total + 1, step))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
 def test_one_message_forgotten(name: str, path: Path) -> None:
     """Its rows go, with those of its step; every other line is there in order, and differs in a link at most."""

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.full("builds and installs the wheel")
 @pytest.mark.slow
 def test_wheel_in_an_empty_environment() -> None:
     """Installed with its runtime dependencies alone, the wheel runs three commands."""

@@ -113,6 +113,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return found[0], found[1]
 
 
+@pytest.mark.full("memory growth")
 @NOT_DARWIN
 @pytest.mark.parametrize(("kind", "words"), SESSIONS, ids=lambda one: one if isinstance(one, str) else " ".join(one))
 def test_memory_does_not_grow_with_the_words_of_a_session(
@@ -125,6 +126,7 @@ def test_memory_does_not_grow_with_the_words_of_a_session(
     assert many.peak - few.peak < SHARE * SIZE / 2
 
 
+@pytest.mark.full("memory growth")
 @NOT_DARWIN
 @pytest.mark.parametrize("words", WHOLE, ids=" ".join)
 def test_memory_does_not_grow_with_the_words(logs: tuple[Path, Path], words: tuple[str, ...]) -> None:
@@ -133,6 +135,7 @@ def test_memory_does_not_grow_with_the_words(logs: tuple[Path, Path], words: tup
     assert many.peak - few.peak < SHARE * SIZE
 
 
+@pytest.mark.full("memory growth")
 @NOT_DARWIN
 def test_a_snapshot_comes_back_message_by_message(logs: tuple[Path, Path]) -> None:
     """The peak of a restore follows the number of messages, too."""

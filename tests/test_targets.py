@@ -20,6 +20,7 @@ def holds(seen: Seen) -> None:
     assert not seen.rises() and not seen.far(), (seen.rises(), seen.far())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FINDINGS)
 def test_what_was_found(name: str) -> None:
@@ -48,6 +49,7 @@ def appends_nothing(log: Log, target: int) -> bool:
         return True
 
 
+@pytest.mark.one_in(3, first=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FINDINGS)
 def test_twice_the_same_target(name: str) -> None:

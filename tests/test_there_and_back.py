@@ -90,6 +90,7 @@ def name_of(one: object) -> str:
     return one.stem[:24] if isinstance(one, Path) else str(one)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("a", "path"), FROM, ids=name_of)
 def test_there_and_back(a: str, path: Path | str) -> None:
     """What is read there, in the other formats, and back again, is what the declaration leaves of it."""

@@ -10,6 +10,7 @@ from ctxkit.cli.registry import COMMANDS
 from tests.where import ROOT, main, where
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command(name: str) -> None:
     """Its file and its tests; every line holds what it is said to hold."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import typer
@@ -61,8 +63,13 @@ class ProgramParser(TyperGroup):
 
 def command_parser(name: str) -> Any:
     """The parser of the command with that name; imports its module."""
+    return _made(name, COMMANDS[name].load())
+
+
+@cache
+def _made(name: str, command: Callable[..., Any]) -> Any:
+    """The parser of a command's function: making it takes a third of a short command's time, and pages need all."""
     one = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    command = COMMANDS[name].load()
     one.command(name, help=command.__doc__, cls=CommandParser, context_settings=SETTINGS)(command)
     return typer.main.get_command(one)
 

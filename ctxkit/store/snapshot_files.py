@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,22 @@ class Snapshots:
             if os.path.lexists(path):  # another snapshot of this second, whose id begins alike
                 path = self.folder / long
             atomic.create(path, pieces)
+            self._newest(path)
             return path, True
+
+    def _newest(self, path: Path) -> None:
+        """Make this file newer than those of the same second.
+
+        A file system's clock stands still for some milliseconds; of two files with one time, nobody could tell which
+        of them `latest` is.
+        """
+        second = path.name.partition("-")[0]
+        with suppress(OSError):  # the file is there, whatever its time is
+            with os.scandir(self.folder) as entries:
+                others = [one.stat() for one in entries if one.name.startswith(second) and one.name != path.name]
+            latest = max((one.st_mtime_ns for one in others), default=0)
+            if os.stat(path).st_mtime_ns <= latest:
+                os.utime(path, ns=(latest + 1, latest + 1))
 
     def remove(self, paths: Sequence[Path]) -> None:
         """Delete these files of the folder.
@@ -359,7 +375,7 @@ def _fits(entry: os.DirEntry[str], largest: int | None) -> bool:
 def _age(found: SnapshotFile) -> tuple[str, int, int, str]:
     """Sort key: the time in the head, else in the name; then the file's time, how far the log reached, the file's name.
 
-    The clock of a file system stands still for some milliseconds, so two files of one process may have the same time.
+    How far the log reached counts for files that an older ctxkit wrote: of these, two may have the same time.
     """
     if found.head is None:
         return found.path.name.partition("-")[0], found.written, 0, found.path.name

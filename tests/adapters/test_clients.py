@@ -7,8 +7,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
 from ctxkit import RollingContext
@@ -39,9 +37,13 @@ REPLIES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.full("imports the clients, which takes seconds")
 @pytest.mark.parametrize("to", REPLIES)
 def test_a_client(to: str) -> None:
     """The body that the client sends is valid and fits; the response is added, with its usage."""
+    import anthropic
+    import openai
+
     sent: list[dict[str, Any]] = []
 
     class Stub(BaseHTTPRequestHandler):

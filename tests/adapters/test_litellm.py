@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from ctxkit import AsyncRollingContext, RollingContext
+from tests import which_litellm
 from tests.adapters.libraries import library
 
-library("litellm")
+
+@pytest.fixture
+def litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """litellm itself, which answers without a provider, and looks for no prices in the network."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    with which_litellm.real():
+        library("litellm")
+        yield
 
 
-def test_completion() -> None:
+@pytest.mark.full("imports litellm itself, which takes seconds")
+def test_completion(litellm: None) -> None:
     """What fits is sent, the response is added with its usage."""
     from ctxkit.adapters.litellm import acompletion, completion
 

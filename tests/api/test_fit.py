@@ -400,6 +400,7 @@ ctxkit.estimate_tokens(["hi"])  # E: no messages
 """
 
 
+@pytest.mark.full("runs mypy")
 @pytest.mark.parametrize("snippet", [
     pytest.param(SNIPPET, id="ours"), *([pytest.param(PROVIDERS, id="providers")] if effort.WHOLE else [])
 ])  # fmt: skip

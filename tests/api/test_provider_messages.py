@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import anthropic.types
-import openai.types.chat
 import pytest
-from google.genai import types as gemini
 
 from ctxkit.api.provider_messages import plain, response_rows, rows
 from ctxkit.errors import BadMessage
@@ -40,8 +37,13 @@ def test_rows(given: dict[str, Any], expected: list[dict[str, Any]]) -> None:
     assert found == expected
 
 
+@pytest.mark.full("imports the providers' packages, which takes seconds")
 def test_objects() -> None:
     """What the providers' packages return is taken as it is."""
+    import anthropic.types
+    import openai.types.chat
+    from google.genai import types as gemini
+
     message = openai.types.chat.ChatCompletionMessage(role="assistant", content="x")
     assert rows(message) == [{"role": "assistant", "content": "x"}]
     block = anthropic.types.TextBlock(type="text", text="x")

@@ -68,6 +68,7 @@ def sound(context: RollingContext, to: str = "") -> None:
             assert not list(RULES[name](context.request(name))), name  # type: ignore[arg-type]
 
 
+@pytest.mark.covering("summarize", "file")
 @pytest.mark.parametrize("summarize", [False, True, lambda rows: f"{len(rows)} rows, from {rows[0]['role']}"])
 @pytest.mark.parametrize("file", [False, True])
 def test_a_session(tmp_path: Path, summarize: Any, file: bool) -> None:
@@ -570,6 +571,7 @@ def test_laws(actions: list[str], seed: int, summarize: bool, limit: int) -> Non
             assert replayed(context.log)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("protect", [(), (3,)])
 @pytest.mark.parametrize("target", [100, 60])
 def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:

@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cli.runner import PYTHON, ROOT
+from tests.docs.prefork import Started, same_interpreter
+
+SESSION = "import os; os.setsid()"
+"""What a command does before, so that the terminal of the tests is not its own."""
 
 
 class Seen(NamedTuple):
@@ -36,15 +40,15 @@ def on_pty(
     main, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", lines_, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-    with subprocess.Popen(
-        [*program, *args],
-        stdin=side,
-        stdout=side,
-        stderr=side,
-        env={**kept, **env},
-        cwd=cwd,
-        start_new_session=True,
-    ) as run:
+    whole = {**kept, **env}
+    run: Started | subprocess.Popen[bytes]
+    if program is PYTHON and same_interpreter(whole):
+        run = Started(*args, streams=(side, side, side), env=whole, cwd=cwd, first=SESSION)
+    else:
+        run = subprocess.Popen(
+            [*program, *args], stdin=side, stdout=side, stderr=side, env=whole, cwd=cwd, start_new_session=True
+        )
+    try:
         os.close(side)
         raw = b""
         asked = 0
@@ -53,11 +57,11 @@ def on_pty(
             while answer and asked < raw.count(b"[y/N]"):
                 os.write(main, answer)
                 asked += 1
-        try:
-            code = run.wait(30)
-        except subprocess.TimeoutExpired:
+        code = run.wait(30)
+    finally:
+        if run.poll() is None:
             run.kill()
-            raise
+            run.wait()
     os.close(main)
     return Seen(code, raw)
 

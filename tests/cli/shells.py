@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pexpect
 
 from tests.cli.runner import ROOT
+from tests.docs.prefork import program
 
 SCRIPTS = ROOT / "ctxkit/cli/help/shells"
-
-COMMAND = f"""#!{sys.executable}
-import sys
-sys.path.insert(0, {str(ROOT)!r})
-from ctxkit.cli.app import main
-main()
-"""
 
 BASH = f"""
 PS1='READY> '
@@ -26,7 +19,7 @@ PS1='READY> '
 bind 'set bell-style none'
 bind 'set enable-bracketed-paste off'
 bind 'set page-completions off'
-bind -x '"\\C-t": printf %s "$READLINE_LINE" >line.new && mv line.new line'
+bind -x '"\\C-t": printf %s "$READLINE_LINE" >line.new && mv line.new line; READLINE_LINE='
 echo LOADED
 """
 
@@ -36,7 +29,7 @@ fpath=({SCRIPTS} $fpath)
 autoload -Uz compinit && compinit -u -d "$HOME/.zcompdump"
 unsetopt beep zle_bracketed_paste 2>/dev/null
 unset zle_bracketed_paste
-written() {{ print -rn -- "$BUFFER" >line.new && mv line.new line }}
+written() {{ print -rn -- "$BUFFER" >line.new && mv line.new line; BUFFER= }}
 zle -N written
 bindkey -e
 bindkey '^T' written
@@ -51,7 +44,7 @@ def environment(folder: Path) -> dict[str, str]:
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     script = programs / "ctxkit"
-    script.write_text(COMMAND)
+    script.write_text(program())
     script.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     return {"PATH": path, "HOME": str(folder), "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
@@ -81,9 +74,7 @@ class Shell:
             if done.exists():
                 break
             self.child.expect([pexpect.TIMEOUT, ".+"], timeout=0.01)
-        line = done.read_text()
-        self.child.send("\x15")
-        return line
+        return done.read_text()
 
     def listed(self, typed: str) -> str:
         """What the terminal is sent when TAB is pressed twice: the list of candidates, among other things."""

@@ -76,6 +76,7 @@ NO_LOG = {"completion", "fleet", "help", "memory", "metrics", "sessions", "sql"}
 """Commands that take no log, or any number: to `sql` one that cannot be read is a row."""
 
 
+@pytest.mark.covering("call", "situation", times=5)
 @pytest.mark.parametrize(("call", "situation", "code"), CASES)
 def test_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, situation: str, code: int) -> None:
     """The code, an error in words where it is one, nothing on stdout from 2 on, and no file changed but by a 0."""

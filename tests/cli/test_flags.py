@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import types
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -21,12 +22,14 @@ from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, good, small
 
 CLI = Path(cli.__file__).parent
-OPTIONS = {
-    name: [one for one in command_parser(name).params if one.param_type_name == "option" and not one.hidden]
-    for name in COMMANDS
-}
 PROGRAM = {"log_format", "no_pager", "version"}
 """Flags of the program itself."""
+
+
+@cache
+def options(name: str) -> list[Any]:
+    """The options of a command, as its parser has them."""
+    return [one for one in command_parser(name).params if one.param_type_name == "option" and not one.hidden]
 
 
 def test_options_are_declared_in_the_table_alone() -> None:
@@ -46,7 +49,7 @@ def test_the_table_is_in_order() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_as_declared(name: str) -> None:
     """Its spellings, its value, and its meaning are those of the table."""
-    for one in OPTIONS[name]:
+    for one in options(name):
         flag = FLAGS[one.name.rstrip("_")]
         assert [*one.opts, *one.secondary_opts] == flag.names.replace("/", " ").split()
         assert one.help == flag.on.get(name, flag.help)
@@ -77,9 +80,9 @@ def test_a_flag_takes_one_type_everywhere() -> None:
 
 def test_no_flag_is_left_over() -> None:
     """Each is taken by a command, or by the program; what is said for a command is of one that takes it."""
-    used = {one.name.rstrip("_"): set[str]() for name in COMMANDS for one in OPTIONS[name]}
+    used = {one.name.rstrip("_"): set[str]() for name in COMMANDS for one in options(name)}
     for name in COMMANDS:
-        for one in OPTIONS[name]:
+        for one in options(name):
             used[one.name.rstrip("_")].add(name)
     assert used.keys() | PROGRAM == FLAGS.keys()
     for key, flag in FLAGS.items():
@@ -117,7 +120,7 @@ WRITERS = [name for name, one in COMMANDS.items() if one.group == "change" and n
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_writer_takes_yes(name: str) -> None:
     """A script may say --yes to each of them, whether it asks or not."""
-    assert "-y" in {word for one in OPTIONS[name] for word in one.opts}
+    assert "-y" in {word for one in options(name) for word in one.opts}
 
 
 @pytest.mark.parametrize(

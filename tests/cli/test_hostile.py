@@ -159,6 +159,7 @@ def proper(ran: Ran, call: str, *, own: bool = False, screen: bool = False) -> N
     assert "\nctxkit: all is well" not in f"\n{out}\n{told}" and "\nhint: rm" not in f"\n{told}"
 
 
+@pytest.mark.one_in(4, first=3)
 @pytest.mark.parametrize("bad", [*FAMILIES.values(), ALL], ids=[*FAMILIES, "all of them"])
 def test_pipe(tmp_path: Path, bad: str) -> None:
     """Each family through commands of every kind; all of them at once through every row."""
@@ -193,6 +194,7 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 LOGS = {**{name: session for name in SESSIONS}, "chat": lambda _, bad: hostile(bad), "many": lambda _, bad: many(bad)}
 
 
+@pytest.mark.covering("mode", "format_")
 @pytest.mark.parametrize("format_", LOGS)
 def test_modes(tmp_path: Path, mode: str, format_: str) -> None:
     """Logs of every format, all families at once, in every mode."""
@@ -215,6 +217,7 @@ def test_sessions_are_what_they_shall_be(tmp_path: Path, format_: str) -> None:
     assert int(ctxkit("recall", path, "pwned", "-c").text) > 5
 
 
+@pytest.mark.covering("bad", "format_")
 @pytest.mark.parametrize("bad", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("format_", SESSIONS)
 def test_every_family_in_every_format(tmp_path: Path, format_: str, bad: str) -> None:
@@ -231,6 +234,7 @@ def test_every_family_in_every_format(tmp_path: Path, format_: str, bad: str) ->
         proper(ctxkit(*place.words(call)), call)
 
 
+@pytest.mark.covering("kind", "format_")
 @pytest.mark.parametrize("kind", configs(""))
 @pytest.mark.parametrize("format_", ["chat", "claude_code"])
 def test_sidecar(tmp_path: Path, kind: str, format_: str) -> None:
@@ -241,6 +245,7 @@ def test_sidecar(tmp_path: Path, kind: str, format_: str) -> None:
     assert (ctxkit(*place.words("config LOG")).code == 0) == (kind in ("right", "missing document"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("bad", FAMILIES.values(), ids=FAMILIES)
 def test_sidecar_of_each_family(tmp_path: Path, bad: str) -> None:
     """Every family in every kind of config."""
@@ -270,6 +275,7 @@ VARIABLES: list[dict[str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("variables", VARIABLES, ids=lambda one: " ".join(f"{k}={v[:9]!r}" for k, v in one.items()))
 def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
     """Whatever stands in a variable: text, colours of our own, or an error; never a bug."""
@@ -281,6 +287,7 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables:
         proper(ctxkit(*place.words(call), screen=True, terminal=True), call, own=True, screen=True)
 
 
+@pytest.mark.one_in(4, first=1)
 @pytest.mark.parametrize("columns", [80, 20])
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}], ids=["colour", "NO_COLOR"])
 def test_terminal(tmp_path: Path, columns: int, variables: dict[str, str]) -> None:
@@ -308,6 +315,7 @@ def _harmless(text: str, columns: int) -> None:
     assert (screen.title, screen.icon_name, answers) == ("", "", [])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PAGED)
 def test_pager(tmp_path: Path, name: str) -> None:
     """A pager gets nothing that a terminal obeys, but our own colours."""

@@ -80,6 +80,7 @@ def test_status_json(logs: Path) -> None:
     assert ran.err == "3 logs, 1 failed\n"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [["status", "."], ["check", ".", "--json"], ["show", ".", "--tools"],
                                    ["export", ".", "--to", "openai"], ["status", ".", "--files"]])  # fmt: skip
 def test_jobs_change_nothing(logs: Path, words: list[str]) -> None:
@@ -175,6 +176,7 @@ def test_writers_preview(logs: Path) -> None:
     assert (logs / "d.jsonl").read_bytes() != SMALL
 
 
+@pytest.mark.full("many compactions")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_compact_and_undo(logs: Path, jobs: str) -> None:
     """A compact of all, and an undo of it in all by its id: every context is as before, and no other op is undone."""
@@ -382,6 +384,7 @@ def test_locked(logs: Path) -> None:
     assert ((logs / "a.jsonl").read_bytes(), (logs / "d.jsonl").read_bytes() == SMALL) == (SMALL, False)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_killed_writer(tmp_path: Path, jobs: str) -> None:
     """It says its op id first; the same call with it does what is left, so that each log has one op; undo takes all."""

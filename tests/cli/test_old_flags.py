@@ -75,6 +75,7 @@ def op(folder: Path) -> list[dict[str, Any]]:
     return [{key: value for key, value in one.items() if key not in own} for one in found if "ctxkit" in one]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("old", "new"), CASES)
 def test_it_does_what_the_new_one_does(old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same result, op and status, and one line more."""

@@ -199,6 +199,7 @@ def test_every_command_with_selectors_is_here() -> None:
     assert {name for name, taken in bundles.items() if Selecting in taken} == RUNS.keys()
 
 
+@pytest.mark.covering("words", "run", times=2)
 @pytest.mark.parametrize("run", [run for runs in RUNS.values() for run in runs])
 @pytest.mark.parametrize(("words", "chosen"), TABLE)
 def test_table(log: Path, words: str, chosen: list[int], run: Callable[[Path, list[str], list[int]], None]) -> None:

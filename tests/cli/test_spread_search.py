@@ -20,6 +20,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "words",
     [["question"], ["question", "-c"], ["question", "-l"], ["hello", "--json"], ["h.llo", "--regex"], ["nowhere"],
@@ -33,6 +34,7 @@ def test_recall(logs: Path, words: list[str]) -> None:
         assert (again.code, again.out) == (two.code, two.out)
 
 
+@pytest.mark.full("a regular expression runs into its time limit twice")
 def test_a_pattern_that_is_wrong(logs: Path) -> None:
     """It ends the search, from another process too."""
     (logs / "5.jsonl").write_bytes(b'{"role":"user","content":"' + b"a" * 60 + b'!"}\n')

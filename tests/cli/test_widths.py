@@ -121,6 +121,7 @@ ON_LONG = (
 )  # fmt: skip
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_long_texts_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """A million marks on a letter, a line of a megabyte, wide characters: cut to the width, in bounded time."""

@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,6 +103,7 @@ class Read(Sequence[TextSegment]):
         return TextSegment(place + 1, SegmentKind.ASSISTANT, words)
 
 
+@pytest.mark.full("memory growth")
 def test_memory_does_not_grow_with_the_lines() -> None:
     """What is held of four times as many lines is no more; a summary of them is told all the same."""
     peaks = []

@@ -28,6 +28,8 @@ from tests.formats.codex import logs as codex
 from tests.lawful import COMMANDS, TO_COME, Command, Records, as_bytes, conversations, opened, tried
 from tests.shared import SHARED
 
+pytestmark = pytest.mark.full("the second engine of replay")
+
 UNDOS = st.builds(Command, st.sampled_from(["undo", "undo", "redo", "mark", "rewind"]))
 
 

@@ -79,6 +79,7 @@ def leaves(log: Log) -> None:
             continue
 
 
+@pytest.mark.one_in(3, first=1)
 @pytest.mark.parametrize("name", ALL)
 def test_any_damage(name: str) -> None:
     """The same in every run."""
@@ -96,6 +97,7 @@ def odd_types(raw: bytes) -> Iterator[bytes]:
             yield raw[: found.start()] + b'"%s": {}' % found[1] + raw[found.end() :]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ALL)
 def test_kinds_that_are_no_words(name: str) -> None:
     """A type, role or status that is a list, which no table can be asked for."""

@@ -55,6 +55,7 @@ def damaged(name: str, value: bytes, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.covering("row", "name", times=2)
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("row", VALUES)
 def test_arguments(row: str, name: str, tmp_path: Path) -> None:
@@ -74,6 +75,7 @@ def test_arguments(row: str, name: str, tmp_path: Path) -> None:
         assert expected is ... or json.loads(said, parse_constant=refuse)["x"] == expected
 
 
+@pytest.mark.covering("row", "name")
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("row", ["J01 NaN", "J07 lone surrogate"])
 def test_every_command(row: str, name: str, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def fill(folder: Path, session: Session, raw: bytes) -> str:
     return NAME
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ALL)
 def test_a_hostile_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Line ends, escapes, no UTF-8, a leading dash, marks that turn text around: a name, which is shown safely."""
@@ -77,6 +78,7 @@ def test_a_hostile_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert raw == ALL[name].clean or (own and raw.startswith(ALL[name].clean))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LINES)
 def test_damage_changes_no_exit_code(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But that of `check`: what is whole is worked on."""
@@ -91,6 +93,7 @@ def test_damage_changes_no_exit_code(name: str, tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / "damaged" / NAME).read_bytes().startswith(raw)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ALL)
 def test_every_form_of_status(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of whole sessions and of damaged ones, under that name, before and after ops."""

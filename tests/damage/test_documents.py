@@ -71,6 +71,7 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", DOCUMENTS)
 @pytest.mark.parametrize("row", ROWS)
 def test_what_is_whole_is_read(row: str, name: str) -> None:

@@ -28,6 +28,7 @@ def whole(row: str, name: str) -> list[tuple[str, str]]:
     return [(kind, words) for kind, words in changed if not (ALL[row].lost and ALL[row].lost in words)]
 
 
+@pytest.mark.one_in(4, first=1)
 @pytest.mark.parametrize(("row", "name"), CASES)
 def test_what_is_whole_is_read(row: str, name: str) -> None:
     """In order, as the same format; what is damaged is reported once, by its code, on its line."""
@@ -44,6 +45,7 @@ def test_what_is_whole_is_read(row: str, name: str) -> None:
         assert sent(log) == whole(row, name)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("row", "name"), some(CASES, 3))
 def test_commands(row: str, name: str, tmp_path: Path) -> None:
     """status counts, check names each place, exports are valid, and an op changes no byte that is there."""

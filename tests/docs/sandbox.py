@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -22,7 +24,7 @@ from pathlib import Path
 
 from ctxkit.export.agents import AGENTS
 from ctxkit.formats.session_folders import pi_slug, slug
-from tests.docs import prefork
+from tests.docs import in_process, prefork
 from tests.docs.pages import ROOT
 
 GUIDE = ROOT / "fixtures/guide"
@@ -45,6 +47,8 @@ echo "here ${0##*/} goes on with session $2"
 """Stands for an agent."""
 
 END_OF_OUTPUT = "\x1e"
+HANGS = 300
+"""Seconds after which a command never ends."""
 
 
 @contextmanager
@@ -57,9 +61,12 @@ def short_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def make(folder: Path) -> Path:
-    """A project in a home, `folder`, with the logs of the guide and a session of each agent; and the command."""
-    work = _bare(folder)
+def make(folder: Path, *, by_shell: bool = False) -> Path:
+    """A project in a home, `folder`, with the logs of the guide and a session of each agent; and the command.
+
+    `by_shell`: its `python` is the interpreter itself, not the one that has started already.
+    """
+    work = _bare(folder, python=PYTHON if by_shell else prefork.program("python"))
     for place, raw, age in _sessions():
         path = folder / _moved(place, ELSEWHERE, str(work))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +75,7 @@ def make(folder: Path) -> Path:
     return work
 
 
-def _bare(folder: Path) -> Path:
+def _bare(folder: Path, python: str = PYTHON) -> Path:
     """The same without sessions of agents."""
     work = folder / "logs"
     for path in (work, folder / ".local/bin"):
@@ -76,7 +83,7 @@ def _bare(folder: Path) -> Path:
     for log in GUIDE.glob("*.jsonl"):
         shutil.copyfile(log, work / log.name)
     agents = [(agent.program, STARTED) for agent in AGENTS.values()]
-    for program, text in (("ctxkit", prefork.program()), ("python", PYTHON), ("python3", PYTHON), *agents):
+    for program, text in (("ctxkit", prefork.program()), ("python", python), ("python3", python), *agents):
         path = folder / ".local/bin" / program
         path.write_text(text)
         path.chmod(0o755)
@@ -130,19 +137,81 @@ def said(work: Path, shown: str) -> str:
     return _moved(shown, str(work), ELSEWHERE).replace(str(work.parent), "/home/you")
 
 
-def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[str, int]]:
-    """What a terminal shows of each command (both streams, as they come), and its exit status; all in one shell."""
-    env = environment(work)
-    script = []
-    for step, command in enumerate(commands, start=first):
-        script.append(f"export DOCS_STEP={step}\n(exit $status)\n{command}")
-        script.append(f"status=$?\nprintf '{END_OF_OUTPUT}%s{END_OF_OUTPUT}' $status")
-    ran = subprocess.run(
-        ["bash", "--norc", "--noprofile"],
-        input=("status=0\n" + "\n".join(script) + "\n").encode(),
-        cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
-    )  # fmt: skip
-    shown = said(work, ran.stdout.decode("utf-8"))
-    pieces = shown.split(END_OF_OUTPUT)
-    assert len(pieces) == 2 * len(commands) + 1, pieces[-1]
-    return [(pieces[2 * i], int(pieces[2 * i + 1])) for i in range(len(commands))]
+def run(work: Path, commands: Sequence[str], *, first: int = 0, by_shell: bool = False) -> list[tuple[str, int]]:
+    """What a terminal shows of each command (both streams, as they come), and its exit status; all in one shell.
+
+    A line that is one call of ctxkit is run in this process (`in_process.py`); `by_shell`: no line is.
+    """
+    found = []
+    with _Shell(work) as shell:
+        status = 0
+        for step, command in enumerate(commands, start=first):
+            call = None if by_shell else in_process.call(command)
+            if call is not None and shell.has_ctxkit():
+                shown, status = in_process.run(
+                    call, shell.env["PWD"], shell.env | {"DOCS_STEP": str(step)}, shell.umask, step
+                )
+            else:
+                shown, status = shell.run(command, step, status)
+            found.append((said(work, shown.decode("utf-8")), status))
+    return found
+
+
+class _Shell:
+    """One bash for all lines, which is started for the first one that needs it."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._process: subprocess.Popen[bytes] | None = None
+        self._changed = False
+        self._ctxkit = str(work.parent / ".local/bin/ctxkit")
+        self._found = self._ctxkit
+        self.env = {**environment(work), "PWD": str(work)}
+        self.umask = os.umask(0)
+        os.umask(self.umask)
+
+    def __enter__(self) -> _Shell:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+    def run(self, command: str, step: int, status: int) -> tuple[bytes, int]:
+        """What it shows of a command, and the exit status; `status`: of the command before, `$?`."""
+        self._changed = True
+        before = f"(exit {status})" if status else "true"
+        after = f"status=$?\nprintf '{END_OF_OUTPUT}%s{END_OF_OUTPUT}' $status"
+        shown, code = self._done(f"export DOCS_STEP={step}\n{before}\n{command}\n{after}\n")
+        return shown, int(code)
+
+    def has_ctxkit(self) -> bool:
+        """Whether `ctxkit` is the program of the sandbox, no function; after it, `env` and `umask` are those of now."""
+        if self._changed:
+            self._changed = False
+            shown, _ = self._done(f"command -v ctxkit\numask\nenv -0\nprintf '{END_OF_OUTPUT}0{END_OF_OUTPUT}'\n")
+            self._found, umask, variables = shown.decode().split("\n", 2)
+            self.env = dict(one.split("=", 1) for one in variables.split("\0")[:-1])
+            self.umask = int(umask, 8)
+        return self._found == self._ctxkit
+
+    def _done(self, script: str) -> tuple[bytes, bytes]:
+        """What is written until the marks that `script` ends with, and what stands between the marks."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                ["bash", "--norc", "--noprofile"], bufsize=0, cwd=self._work, env=environment(self._work),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        source, shown = self._process.stdin, self._process.stdout
+        assert source is not None and shown is not None
+        source.write(script.encode())
+        found = b""
+        ends = time.monotonic() + HANGS
+        while len(pieces := found.split(END_OF_OUTPUT.encode())) < 3:
+            assert select.select([shown], [], [], max(0, ends - time.monotonic()))[0], found
+            piece = os.read(shown.fileno(), 65536)
+            assert piece, found  # the shell is gone
+            found += piece
+        assert len(pieces) == 3 and not pieces[2], found
+        return pieces[0], pieces[1]

@@ -38,10 +38,11 @@ def shown(command: str, output: str) -> str:
     return "\n".join([f"$ {first}", *(f"> {line}".rstrip(" ") for line in others), lines])
 
 
-def executed(text: str, folder: Path) -> str:
-    """The page with every block as it is when it is run."""
+def executed(text: str, folder: Path, *, by_shell: bool = False) -> str:
+    """The page with every block as it is when it is run; `by_shell`: each line by a shell, which starts programs."""
     blocks = [commands(block) for block in BLOCK.findall(text)]
-    results = iter(run(make(folder), [command for block in blocks for command in block]))
+    lines = [command for block in blocks for command in block]
+    results = iter(run(make(folder, by_shell=by_shell), lines, by_shell=by_shell))
     bodies = iter(["".join(shown(command, next(results)[0]) for command in block) for block in blocks])
     return BLOCK.sub(lambda _: f"```console\n{next(bodies)}```", text)
 
@@ -61,6 +62,14 @@ def test_blocks_show_what_happens(path: Path, update: bool) -> None:
     text = path.read_text(encoding="utf-8")
     with short_folder() as folder:
         settle(path, executed(text, folder), update=update)
+
+
+@pytest.mark.full("each line in a process of its own shows the same as most of them in this one")
+@pytest.mark.parametrize("path", RUN)
+def test_the_same_by_a_shell(path: Path) -> None:
+    """No line is run in this process: so what a page shows does not come from what another line left there."""
+    with short_folder() as folder:
+        settle(path, executed(path.read_text(encoding="utf-8"), folder, by_shell=True), update=False)
 
 
 def test_a_wrong_output_is_found(tmp_path: Path) -> None:

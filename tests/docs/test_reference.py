@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -32,6 +34,7 @@ TRUST = {
 }
 
 
+@cache
 def used() -> set[str]:
     """The keys that something outside of the config reads."""
     source = "\n".join(
@@ -258,14 +261,24 @@ def test_rolling(update: bool) -> None:
     settle(page, with_part(page.read_text(encoding="utf-8"), "rolling", rolling()), update=update)
 
 
+DOCSTRING = re.compile(r'"""[^"\\]*"""')
+
+
+def docstring(path: Path) -> str:
+    """The docstring of a module; the rest of it is not parsed, where it begins with a plain one."""
+    text = path.read_text(encoding="utf-8")
+    plain_one = DOCSTRING.match(text)
+    return str(ast.get_docstring(ast.parse(plain_one[0] if plain_one else text)))
+
+
 def modules() -> str:
     """Every module with the first line of its docstring."""
     rows = []
     for path in sorted(PACKAGE.rglob("*.py"), key=lambda path: (len(path.relative_to(PACKAGE).parts) > 1, path)):
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        text = docstring(path)
         inside = path.relative_to(PACKAGE).as_posix()
         if not inside.endswith("__init__.py") or inside == "__init__.py":
-            rows.append(f"| `{inside}` | {str(text).splitlines()[0].replace('|', '/')} |")
+            rows.append(f"| `{inside}` | {text.splitlines()[0].replace('|', '/')} |")
     return "\n".join(["| module | is |", "|---|---|", *rows])
 
 
@@ -282,8 +295,7 @@ def rooms() -> str:
         for name in names:
             path = PACKAGE / name / "__init__.py"
             path = path if path.exists() else PACKAGE / f"{name}.py"
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-            lines.append(f"| {height} | `{name}` | {str(text).splitlines()[0]} |")
+            lines.append(f"| {height} | `{name}` | {docstring(path).splitlines()[0]} |")
     return "\n".join(lines)
 
 

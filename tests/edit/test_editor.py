@@ -208,6 +208,7 @@ def operation(log: Path) -> None:
     drafting(target, noted).edit()
 
 
+@pytest.mark.full("kills at every call")
 def test_killed_or_disturbed_at_every_call(tmp_path: Path) -> None:
     """The log is the old or the new one; a draft that is left is whole, private, and the only one of its run.
 

@@ -117,6 +117,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[st
     return root, folder, old
 
 
+@pytest.mark.one_in(2, first=1)
 @pytest.mark.torture
 @pytest.mark.parametrize("first", [True, False], ids=["new", "changed"])
 def test_killed(tmp_path: Path, world: tuple[Path, Path, dict[str, list[str]]], first: bool) -> None:

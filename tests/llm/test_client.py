@@ -1,4 +1,7 @@
-"""summarize: a model is asked, by litellm itself, on a server that answers what providers answer, and worse."""
+"""A model is asked, on a server that answers what providers answer, and worse.
+
+litellm itself is asked by the tests with `itself`, and by all with `pytest --real-litellm`; else a stand-in for it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import pytest
 from ctxkit.errors import ExitCode, ModelFailed
 from ctxkit.llm import client
 from ctxkit.llm.client import Answer, PendingRequest, ask
+from tests import which_litellm
 from tests.stub import KEY, Says, Script, Stub, asked, pointed, stub
 
 OPENAI, ANTHROPIC = "openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"
@@ -29,6 +33,15 @@ TOO_LONG = {
 MESSAGES = [{"role": "system", "content": "Say it in short."}, {"role": "user", "content": "CANARY of the transcript"}]
 
 both = pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+itself = pytest.mark.full("imports litellm itself, which takes seconds")
+
+
+@pytest.fixture
+def litellm() -> Iterator[None]:
+    """litellm itself instead of its stand-in."""
+    with which_litellm.real():
+        client._litellm()
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -237,21 +250,6 @@ def test_whoever_else_uses_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
         assert httpx.post(f"{made.url}/v1/x", json={}).status_code == 307
 
 
-def test_late_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """litellm tells callbacks in threads of its own: those that another user has set by then hear nothing."""
-    from litellm.litellm_core_utils.thread_pool_executor import executor
-
-    late: list[Callable[[], Any]] = []
-    with monkeypatch.context() as patch:
-        patch.setattr(executor, "submit", lambda *args, **named: late.append(partial(*args, **named)))
-        tried(patch, OPENAI, Says("x"))
-    called: list[str] = []
-    monkeypatch.setattr("litellm.success_callback", [lambda *_: called.append("told")])
-    for handler in late:
-        handler()
-    assert late and called == []
-
-
 def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a model is asked, what other threads print goes where it always went."""
     out = io.StringIO()
@@ -273,18 +271,6 @@ def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     assert re.search("_KEY is not set$|no key for it was found$", caught.value.message)
     assert "environment" in caught.value.hint
     assert not paused
-
-
-def test_what_is_told_is_what_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some providers are asked for the model first, in a few bytes: told is what the messages have all the same."""
-    seen: list[PendingRequest] = []
-    with stub(Says("BOOM", 404)) as made:
-        monkeypatch.setenv("OLLAMA_API_BASE", made.url)
-        messages = [{"role": "user", "content": "word " * 400}]
-        with pytest.raises(ModelFailed):
-            ask("ollama/x", messages, deadline=time.monotonic() + 50, tell=seen.append, sleep=lambda _: None)
-    [sending] = seen
-    assert sending.host == made.host and sending.bytes >= 2000
 
 
 def test_half_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,3 +298,50 @@ def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.modules["litellm"] is litellm and ticks
     client.load(lambda: ticks.append(2))
     assert 2 not in ticks
+
+
+@itself
+@both
+def test_litellm_itself(monkeypatch: pytest.MonkeyPatch, litellm: None, model: str) -> None:
+    """It asks, and fails, as the stand-in does."""
+    test_good(monkeypatch, model)
+    test_schema(monkeypatch)
+    test_too_large(monkeypatch, model)
+    for first in (Says("BOOM", 429), Says(raw=b"<html>BOOM</html>"), Says(None, calls=["rm"])):
+        test_then_good(monkeypatch, model, first)
+    for status, tries in ((401, 1), (500, 4)):
+        test_always(monkeypatch, model, Says("BOOM", status), tries, f"Error, status {status}")
+
+
+def late_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """litellm tells callbacks in threads of its own: those that another user has set by then hear nothing."""
+    from litellm.litellm_core_utils.thread_pool_executor import executor
+
+    late: list[Callable[[], Any]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(executor, "submit", lambda *args, **named: late.append(partial(*args, **named)))
+        tried(patch, OPENAI, Says("x"))
+    called: list[str] = []
+    monkeypatch.setattr("litellm.success_callback", [lambda *_: called.append("told")])
+    for handler in late:
+        handler()
+    assert late and called == []
+
+
+def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some providers are asked for the model first, in a few bytes: told is what the messages have all the same."""
+    seen: list[PendingRequest] = []
+    with stub(Says("BOOM", 404)) as made:
+        monkeypatch.setenv("OLLAMA_API_BASE", made.url)
+        messages = [{"role": "user", "content": "word " * 400}]
+        with pytest.raises(ModelFailed):
+            ask("ollama/x", messages, deadline=time.monotonic() + 50, tell=seen.append, sleep=lambda _: None)
+    [sending] = seen
+    assert sending.host == made.host and sending.bytes >= 2000
+
+
+@itself
+@pytest.mark.parametrize("what", [late_callbacks, sizes])
+def test_what_litellm_alone_does(monkeypatch: pytest.MonkeyPatch, litellm: None, what: Callable[..., None]) -> None:
+    """Callbacks in threads of its own; protocols that the stand-in does not know."""
+    what(monkeypatch)

@@ -194,6 +194,7 @@ def test_a_folder_may_not(key: Key, log: Path) -> None:
     assert of(log).get(key.name).origin.startswith(f"{os.environ['HOME']}/.config/ctxkit/config.toml:")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_comes_back(name: str, log: Path) -> None:
     """All keys set and unset again: the file that init wrote, byte for byte."""

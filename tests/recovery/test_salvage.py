@@ -80,6 +80,7 @@ def accounted(raw: bytes, copy: bytes, made: Salvaged) -> None:
     assert copy[into:].startswith(raw[at:])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("row", [*ROWS, *TEN])
 def test_every_damage(row: str) -> None:
     """Each row of the failure catalogue, in the formats of a record a line: the words are those of the log."""
@@ -96,6 +97,7 @@ def mended(raw: bytes) -> None:
     assert kinds <= read | {*MENDS, "bom", "not-json", "nul-block"} and (made.ranges or not read)
 
 
+@pytest.mark.one_in(3, first=1)
 @pytest.mark.parametrize("row", documents.ROWS)
 def test_one_json_text(row: str) -> None:
     """The same of what is one JSON text, or a refusal that says so; a cut off one is closed."""
@@ -108,6 +110,7 @@ def test_one_json_text(row: str) -> None:
             assert "nothing was written" in error.message and error.hint.startswith("ctxkit export")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ALL)
 def test_any_damage(name: str) -> None:
     """Bytes flipped, cut, put in, the same in every run. Of a record that is nothing but such a number in a place of

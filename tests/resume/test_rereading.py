@@ -17,6 +17,7 @@ FOUND = {
 PATHS = [(agent, path) for agent in AGENTS for path in sorted((FIXTURES / f"truth-{agent}").glob("*.jsonl"))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("agent", "path"), PATHS, ids=lambda one: one.stem if isinstance(one, Path) else one)
 def test_read_as_it_was_written(agent: str, path: Path) -> None:
     """Of every op, and of single messages."""

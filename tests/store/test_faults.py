@@ -17,7 +17,7 @@ from tests.faults import Record, run_matrix, table
 
 pytestmark = pytest.mark.torture
 
-EVERY = 3
+EVERY = 9
 """Of some hundred points of each start, evenly over calls and faults; all of them at night."""
 LINE = b'{"ctxkit":"mark","v":1,"id":"b0123456789a","label":"a label of some length"}'
 
@@ -84,6 +84,7 @@ def test_no_fault_breaks_a_promise(name: str, tmp_path: Path, capsys: pytest.Cap
     assert sum(tally.fired for tally in tallies) > 0.9 * sum(tally.runs for tally in tallies)
 
 
+@pytest.mark.full("the harness itself")
 def test_the_harness_catches_a_naive_appender(tmp_path: Path) -> None:
     """Otherwise it would prove nothing: torn tails, short writes and kills between two writes must all be seen."""
     tallies = run_matrix(naive, is_ours, tmp_path, name="naive")

@@ -15,7 +15,7 @@ import pytest
 from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import Snapshot, SnapshotHead, SnapshotMessage, digests, identity, sealed
 from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
-from ctxkit.store import snapshot_files
+from ctxkit.store import atomic, snapshot_files
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshot_files import FIRST, SPLIT, Snapshots, looked_at, parsed, pieces, read
 
@@ -290,6 +290,20 @@ def test_files_of_the_same_moment(tmp_path: Path) -> None:
         path, _ = add(some, Snapshot(head, sealed(head), kept.messages, kept.held))
         os.utime(path, ns=(1, 1))
     assert [one.head.at.messages for one in some.found() if one.head is not None] == [8, 7, 6, 5, 4, 3, 2, 1]
+
+
+def test_one_after_the_other_in_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that reach as far each is newer than the ones of its second, whatever the clock says."""
+    some, still = shelf(tmp_path), (1_770_000_000_000_000_000,) * 2
+    real = atomic.create
+
+    def create(path: Path, *rest: Any) -> None:
+        real(path, *rest)
+        os.utime(path, ns=still)  # the clock of the file system stands still
+
+    monkeypatch.setattr(atomic, "create", create)
+    names = [add(some, made(f"text {n}"))[0] for n in range(9)]
+    assert [one.path for one in some.found()] == names[::-1]
 
 
 def test_what_messages_are_is_read_one_by_one(tmp_path: Path) -> None:

@@ -14,9 +14,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.cli.runner import PYTHON
+from tests.docs.prefork import Started
 
 HANGS = 60.0
 """Seconds after which an event that is waited for does not come any more."""
+
+BRISK = "from ctxkit.watch import watcher; watcher.APART, watcher.ALLOWED, watcher.CALLED = 1, 1.0, 0.3"
+"""What a watcher of the tests does before: full readings follow each other on a busy machine, too, where they are slow,
+and a compaction that found an open call is tried again soon.
+"""
 
 
 class Watching:
@@ -25,8 +31,12 @@ class Watching:
     """
 
     def __init__(self, *args: str | Path, json: bool = True, before: Sequence[str] = ()) -> None:
-        words = [*before, *PYTHON, "watch", *(("--json",) if json else ()), *map(str, args)]
-        self.run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        words = ["watch", *(("--json",) if json else ()), *map(str, args)]
+        self.run: Started | subprocess.Popen[bytes] = (
+            subprocess.Popen([*before, *PYTHON, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if before
+            else Started(*words, first=BRISK)
+        )
         self.events: list[dict[str, Any]] = []
         self.lines: list[str] = []
         self.errors = ""

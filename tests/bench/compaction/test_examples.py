@@ -31,6 +31,14 @@ def test_the_same_every_time() -> None:
     ]
 
 
+def test_headings() -> None:
+    """The committed page has a part for each."""
+    committed = (ROOT / PAGE).read_text(encoding="utf-8")
+    expected = [f"## {number}. {one.name}" for number, one in enumerate(ALL, 1)]
+    assert re.findall(r"^## .*", committed, re.M) == expected
+
+
+@pytest.mark.full("eight sessions, each summarized by two processes")
 def test_page() -> None:
     """Of this checkout beside itself: both columns equal, eight blocks of two; the committed page has the same ones."""
     text = "\n".join(page(ROOT))
@@ -43,6 +51,6 @@ def test_page() -> None:
 
 def test_summary() -> None:
     """Fits its budget, and counts what of the needs the context has."""
-    made = summary(ALL[0], ROOT)
+    made = summary(ALL[0]._replace(needs=("no such words", "[messages ")), ROOT)
     assert made.total // 10 < made.budget < made.total // 5 and made.text.startswith("[messages ")
-    assert summary(ALL[0]._replace(needs=("no such words",)), ROOT).found == 0
+    assert made.found == 1

@@ -35,6 +35,7 @@ def test_summaries_of_the_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert list(summaries.written([elsewhere])) == []
 
 
+@pytest.mark.full("a size of text per process, of the bench")
 def test_speed() -> None:
     """A process of its own for each size that there is text for."""
     case = make_ready(Case("made", 1, "harbour", True, False, *split(made.session(1, "harbour"))))
@@ -59,6 +60,7 @@ def test_facts_kept_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(goosedump.beside([Path("claude-code/one.jsonl")])) == []
 
 
+@pytest.mark.full("every strategy, twice, by programs of the bench")
 def test_the_whole_run(tmp_path: Path) -> None:
     """A line for each strategy and budget, on made sessions, nothing of the user's read or written."""
     words = [sys.executable, "-m", "tests.bench.compaction", "--made", "--half", "odd", "--budget", "25", "--verbose"]

@@ -271,6 +271,7 @@ def _open_files(pid: int) -> list[str]:
         return []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("owner", ["chat", "claude-code"])
 def test_two_processes_race(tmp_path: Path, owner: str) -> None:
     """However they meet: one of them compacts, and there is one op, also in a sidecar. The other ends with 75 where it

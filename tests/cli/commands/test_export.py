@@ -144,6 +144,7 @@ def test_never_over_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert [one.st_mtime_ns for one in before.values()] == [one.st_mtime_ns for one in after.values()]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("log", ["s.jsonl", "link.jsonl", "-"])
 @pytest.mark.parametrize("to", ["claude-code", "chat"])
 def test_never_behind_the_source(tmp_path: Path, log: str, to: str) -> None:

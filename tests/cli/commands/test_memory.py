@@ -255,6 +255,7 @@ def test_another_project(shop: Path) -> None:
     assert "elsewhere" in good("memory", "--cwd", shop.parent / "other").text
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("bad", ALL)
 def test_hostile_notes(shop: Path, bad: str) -> None:
     """Nothing in a note acts on a terminal."""

@@ -171,6 +171,7 @@ def test_nothing_found(log: Path) -> None:
     assert "hint" not in ctxkit("recall", log, "-i", "zebra").err
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*a){25}$"])
 def test_evil_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     """Too slow: exit 2 and which pattern, nothing changed."""

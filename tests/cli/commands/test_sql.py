@@ -61,6 +61,7 @@ def test_query_in_a_file(tmp_path: Path) -> None:
     assert ctxkit("sql", "-", "--query", "-", stdin=b"select 1").code == 2
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [*VIEWS, *TABLES])
 def test_a_name_alone(name: str, tmp_path: Path) -> None:
     """A view or a table can be asked by its name; `select *` gives the same."""

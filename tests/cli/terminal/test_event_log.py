@@ -54,6 +54,7 @@ WRONG: dict[str, bytes | None] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_all_commands(command: str) -> None:
     """On logs that are missing, no logs, damaged, refused, empty; with options and numbers that are wrong."""

@@ -21,7 +21,8 @@ import pytest
 
 from tests.cli.hostile import ALL
 from tests.cli.runner import PYTHON, ROOT, SMALL, ctxkit, lines, message
-from tests.cli.screens import on_pty
+from tests.cli.screens import SESSION, on_pty
+from tests.docs.prefork import Started
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
@@ -34,14 +35,19 @@ class Terminal:
         self.size(columns, rows)
         self.before = termios.tcgetattr(self.side)
         self.raw = b""
-        command = ["bash", "-c", script] if script else [*PYTHON, "sessions", "--pick", *map(str, words)]
+        self.run: Started | subprocess.Popen[bytes]
+        if not script:
+            controlling = f"fcntl.ioctl(os.open({os.ttyname(self.side)!r}, os.O_RDWR), termios.TIOCSCTTY, 0)"
+            first = f"{SESSION}; import fcntl, termios; {controlling}"
+            self.run = Started("sessions", "--pick", *map(str, words), env={**os.environ, **env}, first=first)
+            return
 
         def own_terminal() -> None:
             os.setsid()
             fcntl.ioctl(self.side, termios.TIOCSCTTY, 0)
 
         self.run = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            ["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, **env}, preexec_fn=own_terminal, pass_fds=[self.side],
         )  # fmt: skip
 

@@ -8,7 +8,6 @@ import pty
 import select
 import signal
 import struct
-import subprocess
 import termios
 import time
 from pathlib import Path
@@ -33,7 +32,8 @@ from ctxkit.watch.events import (
     OpFromElsewhere,
     StatusChanged,
 )
-from tests.cli.runner import PYTHON
+from tests.cli.screens import SESSION
+from tests.docs.prefork import Started
 from tests.watch.running import Claude, answer, append, log_of, user
 
 TIME = "2026-03-02T09:20:00Z"
@@ -154,9 +154,7 @@ class Terminal:
         self._main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-        self.run = subprocess.Popen(
-            [*PYTHON, "watch", *args], stdin=side, stdout=side, stderr=side, env=kept, start_new_session=True
-        )
+        self.run = Started("watch", *args, streams=(side, side, side), env=kept, first=SESSION)
         os.close(side)
 
     def until(self, words: str) -> list[str]:

@@ -54,6 +54,7 @@ def test_used(script: str, expected: list[tuple[object, ...]]) -> None:
     assert used(script) == [Used(*one) for one in expected]  # type: ignore[arg-type]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("script", ["'" * 300_000, '"\\' * 150_000, "a" * 300_000, "cat <<A\n" * 40_000, "$(" * 150_000,
                                     "a\\" * 150_000, "x='" + "y" * 300_000, "cat a;" * 50_000])  # fmt: skip
 def test_hostile_scripts(script: str) -> None:

@@ -28,6 +28,7 @@ def rows(call: MapCall, files: list[SourceFile], jobs: int) -> list[bytes]:
     return [answer.rows for _, answer in found]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("function", "options"),
     [("status", {}), ("check", {}), ("compact", {"target": "40%"}), ("export", {"to": "openai"}), ("ingest", {})],
