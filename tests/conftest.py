@@ -113,6 +113,8 @@ def _clean_environment(_homes: Path) -> None:
         LANG="C.UTF-8",
         TERM="xterm-256color",
         PAGER="cat",
+        # a folder that may not be entered hides whether a program is there: then the system says "permission denied"
+        PATH=os.pathsep.join(folder for folder in os.environ["PATH"].split(os.pathsep) if os.access(folder, os.X_OK)),
     )
     time.tzset()
 
@@ -201,7 +203,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """What is left behind a file stays: a search for garbage looks at what a file makes, not at a gigabyte of caches."""
+    """What a file leaves stays: a search for garbage looks at what the next one makes, not at a gigabyte of caches."""
     if nextitem is not None and nextitem.path != item.path:
         gc.collect()
         gc.freeze()

@@ -94,7 +94,7 @@ def test_a_full_disk(home: Path, tmp_path: Path) -> None:
     folder.mkdir()
     script = (
         f"mount -t tmpfs -o size=64k none {folder} || exit 99\n"
-        f'"$@"; echo "code $?"; "$@" --verify; mount -o remount,size=1m {folder} && "$@" && "$@" --verify'
+        f'"$@"; echo "code $?"; "$@" --verify; mount -t tmpfs -o remount,size=1m none {folder} && "$@" && "$@" --verify'
     )
     words = [*PYTHON, "sessions", "--archive", str(folder)]
     ran = subprocess.run(

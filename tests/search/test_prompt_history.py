@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.errors import ExitCode
 from ctxkit.search.prompt_history import lost_sessions
 from ctxkit.search.sessions import find_sessions
 from ctxkit.store.source import Source
@@ -89,8 +90,9 @@ def test_of_a_project(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_history_that_cannot_be_read(home: Path) -> None:
-    """Is reported, and the sessions are listed."""
+    """Is reported, and the sessions are listed; the exit code says that not everything was looked at."""
     homes.session(home, "claude-code", "/shop", KEY)
     (home / ".claude/history.jsonl").chmod(0)
     if os.geteuid():
-        assert "permission denied" in good("sessions").err
+        ran = ctxkit("sessions")
+        assert ran.code == ExitCode.PERMISSION and "permission denied" in ran.err and "1 session" in ran.err

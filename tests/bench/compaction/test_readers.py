@@ -69,7 +69,7 @@ def test_an_older_checkout(case: Ready, monkeypatch: pytest.MonkeyPatch) -> None
 def test_programs(case: Ready, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a program leaves of the session is read back, and cut until it fits; one that fails gives nothing."""
     program = tmp_path / "cozempic"
-    program.write_text("#!/bin/sh\necho $* >> $HOME/../asked\n", encoding="ascii")
+    program.write_text(f"#!/bin/sh\necho $* >> '{tmp_path}/asked'\n", encoding="ascii")
     program.chmod(0o755)
     (tmp_path / "goosedump").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
     (tmp_path / "goosedump").chmod(0o755)
