@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.errors import BadMessage, CtxkitError, ForeignLog, UpdatedElsewhere, Usage
+from ctxkit.errors import BadMessage, CtxkitError, ForeignLog, NothingChanges, UpdatedElsewhere, Usage
 from ctxkit.logfile.append import check_id, new_id, require_message
 from tests.build import lines
-from tests.cli.runner import FOREIGN
+from tests.cli.runner import FOREIGN, good
 
 
 def test_new_ids() -> None:
@@ -96,6 +96,17 @@ def test_grown_is_fine(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + lines("1-6")[len(lines("1-4")) :])
     log.clear()
     assert [int(str(name)) for name in log.names()] == [5, 6]
+
+
+def test_an_op_in_the_log_of_another_program(tmp_path: Path) -> None:
+    """A pipe's result may be written over the log: an op in it that came meanwhile is looked at, not decided past."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(FOREIGN)
+    log = Log.open(path)
+    path.write_bytes(good("forget", "-", "2", stdin=FOREIGN).out)
+    with pytest.raises(NothingChanges):
+        log.forget("2")
+    assert not Path(f"{path}.ctxkit/ops.jsonl").exists()
 
 
 def test_foreign_streams_and_files(tmp_path: Path) -> None:

@@ -197,6 +197,22 @@ def test_every_size_of_a_full_disk(log: Path) -> None:
         assert log.read_bytes() == OLD + (LINE[:left] + b"\n" if left else b"") + LINE + b"\n"
 
 
+def test_a_write_that_is_cut_short_goes_on(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the first write ends, the second one begins there: the line stands once, and whole."""
+    real, written = os.write, [0]
+
+    def short(fd: int, payload: bytes) -> int:
+        written[0] += 1
+        return real(fd, payload[:most] if written[0] == 1 else payload)
+
+    monkeypatch.setattr(os, "write", short)
+    for most in range(1, len(LINE) + 1):
+        log.write_bytes(OLD)
+        written[0] = 0
+        append_line(log, LINE, seen(log))
+        assert (log.read_bytes(), written[0]) == (OLD + LINE + b"\n", 2), most
+
+
 def test_failed_fsync_is_not_acknowledged(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, with words that it may be there."""
     calls = []
