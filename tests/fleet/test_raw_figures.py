@@ -129,7 +129,10 @@ def compare(path: Path, raw: RawFigures) -> None:
 
         sql = "SELECT path, count(*) AS n FROM files JOIN messages USING (transcript_id, n) WHERE touched <> 'read' "
         names = ", ".join(f"'{name}'" for name in sorted(EDITS))
-        changed = {row["path"]: row["n"] for row in asked(database, f"{sql} AND tool IN ({names}) GROUP BY path")}
+        changed = {
+            row["path"]: row["n"]
+            for row in asked(database, f"{sql} AND list_has_any(split(tool, ','), [{names}]) GROUP BY path")
+        }
         if path.parent.name != "codex":  # it changes files by patches and commands
             assert changed == dict(raw.changed)
             edited = {row["path"]: row["changes"] for row in asked(database, "FROM files_edited")}
