@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,33 @@ def test_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
     assert fate.words.startswith("ERROR: what it changes in ctxkit/core/sum.py is not there any more")
     assert "made-up" in table([fate])
     assert not is_well([fate])
+
+
+class Told(Copy):
+    """A copy of one file in which no test runs: the first test that fails is told for each run."""
+
+    def __init__(self, root: Path, told: list[str]) -> None:
+        self.root, self.told, self.asked = root, told, list[list[str]]()
+        (path := root / MADE_UP.path).parent.mkdir(parents=True)
+        path.write_text("a + b", encoding="utf-8")
+
+    def _failed(self, words: Sequence[str]) -> str:
+        fault = (self.root / MADE_UP.path).read_text(encoding="utf-8") == "a - b"
+        self.asked.append([*words, "with" if fault else "without"])
+        return self.told.pop(0)
+
+    def _check_imports(self) -> None:
+        pass
+
+
+def test_what_kills(tmp_path: Path) -> None:
+    """A test that fails with the fault, alone too, and not without it; what fails now and then is passed over."""
+    copy = Told(tmp_path / "1", ["tests/core/test_x.py::luck", "", "tests/core/test_x.py::one", "yes", ""])
+    assert copy.tried(MADE_UP).words == "killed by tests/core/test_x.py::one"
+    alone = ["tests/core/test_x.py::one", "with"], ["tests/core/test_x.py::one", "without"]
+    assert copy.asked[2:] == [["tests/core", "--deselect=tests/core/test_x.py::luck", "with"], *alone]
+    assert Told(tmp_path / "2", ["one", "yes", "yes"]).tried(MADE_UP).words == "ERROR: one fails without the fault, too"
+    assert Told(tmp_path / "3", ["", ""]).tried(MADE_UP).words == "SURVIVED"
 
 
 def test_when_all_is_well() -> None:
