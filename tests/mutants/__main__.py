@@ -86,7 +86,7 @@ class Copy:
         return Fate(mutant, by, time.monotonic() - began)
 
     def _killer(self, mutant: Mutant) -> str:
-        """The first test that fails, and fails again alone: one that fails now and then proves nothing. "" if all pass."""
+        """The first test that fails, and fails again alone: what fails now and then proves nothing. "" if all pass."""
         self._check_imports()
         room, own = f"tests/{mutant.room}", mutant.own_tests
         near = [[own], [room, f"--ignore={own}"]] if (self.root / own).is_file() else [[room]]
@@ -135,8 +135,9 @@ class _Unclear(Exception):
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """The environment of the tests: the copy's package comes before the installed one. There are no real sessions, as on
-    a stranger's machine: the suite must notice a fault without them.
+    """The environment of the tests: the copy's package comes before the installed one, and there are no real sessions.
+
+    So it is on a stranger's machine, where the suite must notice a fault, too.
     """
     env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     before = env.get("PYTHONPATH")
