@@ -5,6 +5,8 @@ failed=()
 table=()
 began=$SECONDS
 only=${only:-}
+running=
+trap '[ -z "$running" ] || kill "$running"; exit 143' TERM INT # who ends the run ends its step, which has its own group
 
 # step NAME SHARE COMMAND...: SHARE is what it takes on two cores, in seconds, with a fifth to spare. A step that is
 # longer says so; one that takes three times as long hangs, and is ended. A step that fails is named at the end; the
@@ -18,7 +20,10 @@ step() {
         code="not run: the time is over"
     else
         echo "== $name: $*"
-        timeout --kill-after=10 $((3 * share < left ? 3 * share : left)) "$@" || code=$?
+        timeout --kill-after=10 $((3 * share < left ? 3 * share : left)) "$@" &
+        running=$!
+        wait "$running" || code=$?
+        running=
     fi
     took=$((SECONDS - at))
     [ "$took" -le "$share" ] || note=", over its share"

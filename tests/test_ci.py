@@ -70,15 +70,15 @@ def test_one_step_alone() -> None:
 
 
 def test_who_ends_the_run_ends_all_of_it(tmp_path: Path) -> None:
-    """`.ci/run` is its own guard: a signal to it reaches what it started, so that no tests go on behind a full run."""
+    """`.ci/run` is its own guard: a signal to it reaches its step and what that started: no tests go on behind it."""
     (tmp_path / ".ci").mkdir()
-    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    head = run.partition("\nroot=")[0]
-    assert head != run
-    (tmp_path / ".ci/run").write_text(f"{head}\necho ready\nsleep 60\n", encoding="utf-8")
+    head = RUN.partition("\nroot=")[0]
+    assert head != RUN
+    script = f"{head}\nmost=60\n. {ROOT}/.ci/steps.sh\nstep long 50 sh -c 'echo ready; sleep 60; echo end'\n"
+    (tmp_path / ".ci/run").write_text(script, encoding="utf-8")
     command = ["timeout", "--kill-after=10", "2", "bash", str(tmp_path / ".ci/run")]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20)  # waits until nobody holds its output
-    assert (ended.returncode, ended.stdout) == (124, "ready\n")
+    assert (ended.returncode, ended.stdout.splitlines()[1:]) == (124, ["ready"])
 
 
 def test_a_push_runs_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
