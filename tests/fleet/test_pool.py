@@ -122,3 +122,28 @@ def lives(pid: int) -> bool:
 def test_cores() -> None:
     """At least one."""
     assert cores() >= 1
+
+
+def test_told_to_end_in_a_destructor() -> None:
+    """What a destructor swallows is not the end of it: the process ends all the same, and says nothing."""
+    code = """
+import os, signal, time
+from ctxkit.fleet.pool import _begin
+class Told:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(range(1000))
+_begin()
+told = Told()
+del told
+time.sleep(60)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (128 + signal.SIGTERM, "")
