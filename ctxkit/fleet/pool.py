@@ -232,6 +232,7 @@ class _Workers:
 
 def _attempt_here(function: Callable[[I], O], item: I) -> tuple[O | None, Failure | None]:
     """In a process of the pool: as `attempt`; once it is told to end, it ends when what it did is put right."""
+    signal.signal(signal.SIGTERM, _stop)
     try:
         return attempt(function, item)
     except SystemExit as stop:
@@ -244,7 +245,7 @@ def _begin() -> None:
     import threading
 
     signal.signal(signal.SIGINT, _pass)  # a handler, not SIG_IGN: a program that is started from here has neither
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, _leave)  # what is raised in here would be printed
     sys.unraisablehook = _stop_again
     parent = multiprocessing.parent_process()
     if parent is not None:  # its thread takes no signal, for only the main one runs handlers
@@ -255,6 +256,10 @@ def _begin() -> None:
 
 def _pass(number: int, frame: FrameType | None) -> None:
     pass
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)  # before its first item there is nothing to put right
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -124,26 +124,36 @@ def test_cores() -> None:
     assert cores() >= 1
 
 
-def test_told_to_end_in_a_destructor() -> None:
-    """What a destructor swallows is not the end of it: the process ends all the same, and says nothing."""
-    code = """
+def test_told_to_end_at_an_unlucky_moment() -> None:
+    """While it begins, or in a destructor, which swallows what is raised: it ends all the same, and says nothing."""
+    begins = """
+import os, signal, threading
+from concurrent.futures.process import ProcessPoolExecutor
+from ctxkit.fleet import pool
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+os.kill(os.getpid(), signal.SIGTERM)  # it waits until the signal is no longer blocked
+try:
+    pool._begin()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+except BaseException:
+    print("raised")
+"""
+    destructor = """
 import os, signal, time
-from ctxkit.fleet.pool import _begin
+from ctxkit.fleet import pool
 class Told:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)
         sum(range(1000))
-_begin()
-told = Told()
-del told
-time.sleep(60)
+def work(item):
+    Told()
+    time.sleep(60)
+pool._begin()
+pool._attempt_here(work, 1)
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (128 + signal.SIGTERM, "")
+    for code in (begins, destructor):
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=50,
+            check=False,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGTERM, "", "")
