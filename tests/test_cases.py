@@ -61,6 +61,7 @@ def test_short(): pass
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "passed", "left"),
     [([], 1 + 3 + 4, 1 + 6 + 12), (["-m", "full"], 1 + 6 + 12, 1 + 3 + 4), (["-m", "full or not full"], 27, 0),

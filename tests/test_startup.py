@@ -90,7 +90,7 @@ def modules(folder: Path, words: list[str]) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_slow_libraries_are_not_imported(tmp_path: Path, command: str) -> None:
     """No command but those that need one imports a library that takes longer than everything else together."""

@@ -50,6 +50,7 @@ def test_a_run_of_an_agent(folder: str, steps: int) -> None:
         assert counted(contents_of(log)) > file.total * share * 0.7  # no more leaves than has to
 
 
+@pytest.mark.full("300 steps")
 def test_a_run_of_300_steps() -> None:
     """The same on a run of ours, at every budget down to what must stay: the newest steps, whole, fill it."""
     log = opened(run(steps=300, words=30))

@@ -256,6 +256,7 @@ def test_sidecar_of_each_family(tmp_path: Path, bad: str) -> None:
             proper(ctxkit(*place.words(call)), call)
 
 
+@pytest.mark.one_in(2)
 def test_names(tmp_path: Path, mode: str) -> None:
     """The name of a log, its folder, its sidecar and its link are text of others too."""
     screen = "columns" in mode

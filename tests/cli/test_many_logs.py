@@ -80,7 +80,7 @@ def test_status_json(logs: Path) -> None:
     assert ran.err == "3 logs, 1 failed\n"
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("words", [["status", "."], ["check", ".", "--json"], ["show", ".", "--tools"],
                                    ["export", ".", "--to", "openai"], ["status", ".", "--files"]])  # fmt: skip
 def test_jobs_change_nothing(logs: Path, words: list[str]) -> None:

@@ -20,7 +20,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "words",
     [["question"], ["question", "-c"], ["question", "-l"], ["hello", "--json"], ["h.llo", "--regex"], ["nowhere"],

@@ -38,6 +38,7 @@ def test_a_run_with_one_user_message_is_cut_at_steps() -> None:
     assert 0 < tail <= 0.3 * found.goal < tail + found.units[found.tail - 1].tokens
 
 
+@pytest.mark.full("300 steps")
 def test_300_steps() -> None:
     """Compacted like any other session; the target is reached, and the newest steps are there, whole."""
     log = opened(run(300, 40))
@@ -300,6 +301,7 @@ def test_what_was_read_comes_back_with_its_words() -> None:
     assert found._lines is lines and place in found.places
 
 
+@pytest.mark.full("memory growth")
 def test_memory_is_some_numbers_a_message(tmp_path: Path) -> None:
     """Of a log with so many more, counted before, a compact takes less than 300 bytes more of each."""
     peaks = []

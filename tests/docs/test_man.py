@@ -60,6 +60,7 @@ def test_one_page_per_command(update: bool) -> None:
     assert dict(every_page()) == pages()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.needs("man", "groff")
 @pytest.mark.parametrize("name", NAMES)
 def test_renders(name: str) -> None:

@@ -56,7 +56,7 @@ def writer(to: str) -> Callable[[Log], Exported | Written]:
     return lambda log: log.session(to) if to in SESSIONS else log.export(to)
 
 
-@pytest.mark.covering("to")
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("to", TO)
 @pytest.mark.parametrize("raw", [chat(), chat(**USAGE)], ids=["estimated", "counted"])
 def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:

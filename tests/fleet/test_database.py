@@ -212,7 +212,7 @@ ATTACKS = (
 )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_attacks(attack: str, database: Database, files: dict[str, list[Path]], tmp_path: Path) -> None:
     """Nothing but the tables is read, nothing is written, no setting changes; the next question is still answered."""

@@ -64,7 +64,7 @@ def search(folder: Path, words: str, form: str) -> tuple[int, bytes]:
     return ran.code, ran.out
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", ["--json", "-l", "-c", "--limit 2 --json"])
 def test_the_same_answers(logs: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an index, with an empty one, with a full one, and after files changed."""

@@ -118,6 +118,7 @@ def test_other_words(text: str) -> None:
     assert overflow(text) is None
 
 
+@pytest.mark.full("a long text")
 def test_a_long_text_is_no_stall() -> None:
     """Megabytes of figures and of words without an end."""
     for text in ("1 tokens exceeds " * 100_000, "9" * 1_000_000, "prompt is too long: " * 50_000, "(" * 1_000_000):

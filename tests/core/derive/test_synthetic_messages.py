@@ -105,6 +105,7 @@ def test_letters_whose_lower_case_is_longer() -> None:
     assert kind(Content("user", [Text(f"{context}ab")])) is None
 
 
+@pytest.mark.full("a megabyte of notices")
 def test_as_many_as_there_are() -> None:
     """Each is looked at once: were all that follows copied for each, this would not end."""
     assert kind(Content("user", [Text("<system-reminder>x</system-reminder>\n" * 200_000)])) is SyntheticKind.NOTICE

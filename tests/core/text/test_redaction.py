@@ -170,6 +170,7 @@ def test_any_text(text: str) -> None:
     assert (count == 0) == (found == text)
 
 
+@pytest.mark.full("long hostile texts")
 def test_hostile_text_is_read_in_time() -> None:
     """Repeats of what begins a secret cost no more than their length (a hang guard: ten times what it takes)."""
     began = time.monotonic()

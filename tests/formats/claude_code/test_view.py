@@ -267,6 +267,7 @@ def test_a_partly_preserved_response_is_sent_in_part() -> None:
     assert [type(part) for part in content(raw, read(raw).messages[2]).parts] == [Text]
 
 
+@pytest.mark.full("a long chain")
 def test_a_long_chain_and_one_id_for_all_are_read() -> None:
     """A session of 60 000 rows that all claim to be one response (redacted ids) neither hangs nor overflows."""
     rows = [user("0", None, "q")]
