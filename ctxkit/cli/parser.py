@@ -63,11 +63,11 @@ class ProgramParser(TyperGroup):
 
 def command_parser(name: str) -> Any:
     """The parser of the command with that name; imports its module."""
-    return _made(name, COMMANDS[name].load())
+    return _parser_of(name, COMMANDS[name].load())
 
 
 @cache
-def _made(name: str, command: Callable[..., Any]) -> Any:
+def _parser_of(name: str, command: Callable[..., Any]) -> Any:
     """The parser of a command's function: making it takes a third of a short command's time, and pages need all."""
     one = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     one.command(name, help=command.__doc__, cls=CommandParser, context_settings=SETTINGS)(command)

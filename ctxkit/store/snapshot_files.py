@@ -135,10 +135,10 @@ class Snapshots:
             if os.path.lexists(path):  # another snapshot of this second, whose id begins alike
                 path = self.folder / long
             atomic.create(path, pieces)
-            self._newest(path)
+            self._make_newest(path)
             return path, True
 
-    def _newest(self, path: Path) -> None:
+    def _make_newest(self, path: Path) -> None:
         """Make this file newer than those of the same second.
 
         A file system's clock stands still for some milliseconds; of two files with one time, nobody could tell which
