@@ -153,17 +153,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durable_append, "PATIENCE", 0)
 
 
-HEAVY = {
-    "subprocess",
-    "multiprocessing",
-    "shared",
-    "SHARED",
-    "transcripts",
-    "on_pty",
-    "all_on_pty",
-    "slices",
-    "Command",
-}
+REAL = {"shared", "SHARED", "transcripts", "slices"}
+"""What a test file holds that reads real sessions, if there are any."""
+HEAVY = REAL | {"subprocess", "multiprocessing", "on_pty", "all_on_pty", "Command"}
 """What a test file holds that starts programs, reads real sessions or draws sequences of ops."""
 
 
@@ -178,7 +170,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Which cases a push runs (tests/cases.py), which are `quick`, and in which order.
+    """Which cases a push runs (tests/cases.py), which are `real` or `quick`, and in which order.
 
     `-m quick`: of some rooms, what draws no examples, in files that hold nothing `HEAVY`.
     With many processes the files that take long come first, so that none is alone with one of them at the end.
@@ -192,7 +184,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         slow = next((n for n, mark in enumerate(("torture", "slow")) if item.get_closest_marker(mark)), 2)
         heavy = slow < 2 or hasattr(getattr(item, "obj", None), "is_hypothesis_test")
-        foreign = HEAVY & vars(getattr(item, "module", item)).keys()
+        held = vars(getattr(item, "module", item)).keys()
+        foreign = HEAVY & held
+        if REAL & held:
+            item.add_marker("real")
         first[item.path] = min(first.get(item.path, 4), slow if slow < 2 else 3 - bool(foreign))
         if ROOMS & set(item.path.parts) and not heavy and not foreign:
             item.add_marker("quick")
