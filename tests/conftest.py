@@ -21,7 +21,7 @@ import pytest
 from hypothesis import settings
 
 from ctxkit.store import durable_append
-from tests import cases, effort, which_litellm
+from tests import cases, effort, shared, which_litellm
 
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
@@ -153,9 +153,17 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durable_append, "PATIENCE", 0)
 
 
-REAL = {"shared", "SHARED", "transcripts", "slices"}
-"""What a test file holds that reads real sessions, if there are any."""
-HEAVY = REAL | {"subprocess", "multiprocessing", "on_pty", "all_on_pty", "Command"}
+HEAVY = {
+    "subprocess",
+    "multiprocessing",
+    "shared",
+    "SHARED",
+    "transcripts",
+    "on_pty",
+    "all_on_pty",
+    "slices",
+    "Command",
+}
 """What a test file holds that starts programs, reads real sessions or draws sequences of ops."""
 
 
@@ -181,12 +189,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("full")])
         items[:] = [item for item in items if not item.get_closest_marker("full")]
     first: dict[Path, int] = {}
+    real = shared.readers() if "real" in config.option.markexpr else set()
     for item in items:
         slow = next((n for n, mark in enumerate(("torture", "slow")) if item.get_closest_marker(mark)), 2)
         heavy = slow < 2 or hasattr(getattr(item, "obj", None), "is_hypothesis_test")
-        held = vars(getattr(item, "module", item)).keys()
-        foreign = HEAVY & held
-        if REAL & held:
+        foreign = HEAVY & vars(getattr(item, "module", item)).keys()
+        if getattr(getattr(item, "module", None), "__name__", "") in real:
             item.add_marker("real")
         first[item.path] = min(first.get(item.path, 4), slow if slow < 2 else 3 - bool(foreign))
         if ROOMS & set(item.path.parts) and not heavy and not foreign:
