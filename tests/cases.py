@@ -1,11 +1,13 @@
 """Which cases a push runs, and which are left to `.ci/full` (`pytest -m full`).
 
-Three marks decide it, each with the reason in words for the table in docs/contributing.md:
+Three marks decide it; docs/contributing.md has a table of them, which is written from the marks:
 
-- `full(why)`: the whole test is left to the full run.
+- `full(why)`: the whole test is left to the full run, for the reason that is given.
 - `one_in(n, first=0)`: a push runs every n-th case of a test's table.
 - `covering(*names, times=1)`: of a product of parameters a push runs so many cases that each value of each of these
-  parameters is met `times` times; with `pairs=True`, so many that each pair of values of two of them is met.
+  parameters is met `times` times; with `pairs=True`, of three and more, that each pair of values of two of them is met.
+
+How much of a search inside a test is run stands in `tests/effort.py`.
 
 A choice depends on the cases' names alone: it is the same in every process and on every machine.
 """

@@ -186,7 +186,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in cases.left_out(items):
         item.add_marker("full")
     if not effort.WHOLE and effort.TIMES == 1 and "full" not in config.option.markexpr:
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("full")])
+        left = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not item.get_closest_marker("full")]
     first: dict[Path, int] = {}
     real = shared.readers() if "real" in config.option.markexpr else set()

@@ -2,7 +2,8 @@
 
 Between the two stands `pytest --times 8`: eight times what a push runs, as `.ci/full` does with kills.
 
-The numbers of the whole search stand where it is; what a push runs of it is decided here, and nowhere else.
+The numbers of the whole search stand where it is; what a push runs of it is decided here, and nowhere else. Which tests
+and which cases of a table a push runs is told by their marks (`tests/cases.py`).
 """
 
 from __future__ import annotations

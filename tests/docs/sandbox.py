@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ctxkit.export.agents import AGENTS
 from ctxkit.formats.session_folders import pi_slug, slug
-from tests.docs import here, prefork
+from tests.docs import inline_calls, prefork
 from tests.docs.pages import ROOT
 
 GUIDE = ROOT / "fixtures/guide"
@@ -140,15 +140,15 @@ def said(work: Path, shown: str) -> str:
 def run(work: Path, commands: Sequence[str], *, first: int = 0, by_shell: bool = False) -> list[tuple[str, int]]:
     """What a terminal shows of each command (both streams, as they come), and its exit status; all in one shell.
 
-    A line that is one call of ctxkit is run in this process (`here.py`); `by_shell`: no line is.
+    A line that is one call of ctxkit is run in this process (`inline_calls.py`); `by_shell`: no line is.
     """
     found = []
     with _Shell(work) as shell:
         status = 0
         for step, command in enumerate(commands, start=first):
-            call = None if by_shell else here.call(command)
+            call = None if by_shell else inline_calls.call(command)
             if call is not None and shell.has_ctxkit():
-                shown, status = here.run(
+                shown, status = inline_calls.run(
                     call, shell.env["PWD"], shell.env | {"DOCS_STEP": str(step)}, shell.umask, step
                 )
             else:

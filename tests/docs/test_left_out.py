@@ -33,6 +33,7 @@ def rule(name: str, call: ast.Call) -> str:
 def marked(path: Path) -> Iterator[tuple[str, str]]:
     """The rule of each marked test of a file, and its name; of a whole file the file's."""
     text = path.read_text(encoding="utf-8")
+    assert len(MARK.findall(text)) == len(re.findall(r"\bmark\.(?:full|one_in|covering)\(", text)), path
     for found in MARK.finditer(text):
         call = ast.parse(f"f({found['given']})", mode="eval").body
         assert isinstance(call, ast.Call)

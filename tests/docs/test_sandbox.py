@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.here import Call, call
+from tests.docs.inline_calls import Call, call
 from tests.docs.sandbox import make, run, short_folder
 
 

@@ -88,7 +88,7 @@ def files() -> list[Path]:
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
 def test_as_status_says(path: Path, tmp_path: Path) -> None:
-    """Messages in the context and tokens are those of `status`, and so are requests in number of counted replies."""
+    """Messages in the context and tokens are those of `status`; each response that was counted is one request."""
     found = of_file(path)
     if found["transcripts"][0]["error"]:
         pytest.skip(found["transcripts"][0]["error"])
@@ -100,8 +100,12 @@ def test_as_status_says(path: Path, tmp_path: Path) -> None:
     assert row["ctxkit_tokens"] == said.tokens.used
     assert len(found["messages"]) == said.total
     log = Log.open(path, env={})
-    counted = [n for n in range(1, len(log.messages) + 1) if log.messages[n - 1].role == "assistant" and log.usage(n)]
-    assert [one["n"] for one in found["requests"]] == counted
+    counted: dict[str | int, int] = {}  # what follows a result may have the id, and the usage, of the words before it
+    for n in range(1, len(log.messages) + 1):
+        if log.messages[n - 1].role == "assistant" and log.usage(n):
+            bodies = [row["message"] for row in log.content(n).rows if isinstance(row.get("message"), dict)]
+            counted.setdefault(next((body["id"] for body in bodies if body.get("id")), n), n)
+    assert [one["n"] for one in found["requests"]] == [*counted.values()]
 
 
 def test_a_bad_file() -> None:

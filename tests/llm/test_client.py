@@ -1,6 +1,6 @@
 """A model is asked, on a server that answers what providers answer, and worse.
 
-litellm itself is asked by the tests with `itself`, and by all with `pytest --real-litellm`; else a stand-in for it.
+litellm itself is asked by the tests with the mark `full`, and by all with `pytest --real-litellm`; else a stand-in for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ TOO_LONG = {
 MESSAGES = [{"role": "system", "content": "Say it in short."}, {"role": "user", "content": "CANARY of the transcript"}]
 
 both = pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
-itself = pytest.mark.full("imports litellm itself, which takes seconds")
 
 
 @pytest.fixture
@@ -300,7 +299,7 @@ def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 not in ticks
 
 
-@itself
+@pytest.mark.full("imports litellm itself, which takes seconds")
 @both
 def test_litellm_itself(monkeypatch: pytest.MonkeyPatch, litellm: None, model: str) -> None:
     """It asks, and fails, as the stand-in does."""
@@ -340,7 +339,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sending.host == made.host and sending.bytes >= 2000
 
 
-@itself
+@pytest.mark.full("imports litellm itself, which takes seconds")
 @pytest.mark.parametrize("what", [late_callbacks, sizes])
 def test_what_litellm_alone_does(monkeypatch: pytest.MonkeyPatch, litellm: None, what: Callable[..., None]) -> None:
     """Callbacks in threads of its own; protocols that the stand-in does not know."""

@@ -37,69 +37,22 @@ class _Error(Exception):
         self.status_code = status or self.status_code
 
 
-class APIError(_Error):
-    """A status that has no class of its own."""
+def _kind(name: str, status: int = 500, of: type[_Error] = _Error) -> type[_Error]:
+    return type(name, (of,), {"status_code": status})
 
 
-class APIConnectionError(_Error):
-    """What came back cannot be read."""
-
-
-class AuthenticationError(_Error):
-    """A key that is missing or wrong."""
-
-    status_code = 401
-
-
-class BadGatewayError(_Error):
-    """Status 502."""
-
-    status_code = 502
-
-
-class BadRequestError(_Error):
-    """What was sent is not right."""
-
-    status_code = 400
-
-
-class ContextWindowExceededError(BadRequestError):
-    """More tokens than the model takes."""
-
-
-class InternalServerError(_Error):
-    """The provider failed, or could not be reached."""
-
-
-class NotFoundError(_Error):
-    """No such model."""
-
-    status_code = 404
-
-
-class PermissionDeniedError(_Error):
-    """A key that may not do this."""
-
-    status_code = 403
-
-
-class RateLimitError(_Error):
-    """Asked too often."""
-
-    status_code = 429
-
-
-class ServiceUnavailableError(_Error):
-    """Status 503."""
-
-    status_code = 503
-
-
-class Timeout(_Error):
-    """It took too long, by our clock or the provider's."""
-
-    status_code = 408
-
+APIError = _kind("APIError")
+APIConnectionError = _kind("APIConnectionError")
+AuthenticationError = _kind("AuthenticationError", 401)
+BadGatewayError = _kind("BadGatewayError", 502)
+BadRequestError = _kind("BadRequestError", 400)
+ContextWindowExceededError = _kind("ContextWindowExceededError", 400, BadRequestError)
+InternalServerError = _kind("InternalServerError")
+NotFoundError = _kind("NotFoundError", 404)
+PermissionDeniedError = _kind("PermissionDeniedError", 403)
+RateLimitError = _kind("RateLimitError", 429)
+ServiceUnavailableError = _kind("ServiceUnavailableError", 503)
+Timeout = _kind("Timeout", 408)
 
 STATUSES: dict[int, type[_Error]] = {
     400: BadRequestError, 401: AuthenticationError, 404: NotFoundError, 408: Timeout, 422: BadRequestError,

@@ -54,7 +54,7 @@ def test_no_token_reaches_over_the_cut() -> None:
     assert not [token for token in tokens if re.search(rb"[\r\n][%s][^\r\n]*\Z" % re.escape(starts), token)]
 
 
-@pytest.mark.covering("name", "blank", "size")
+@pytest.mark.covering("name", "blank", "size", pairs=True)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("blank", blank_runs.BLANKS)
 @pytest.mark.parametrize(

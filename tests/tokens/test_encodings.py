@@ -84,7 +84,7 @@ def test_hostile(what: str) -> None:
     assert MADE["o200k_base"].counts([text]) == [expected]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.covering("name", "size", "before", pairs=True)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [999_999, 1_000_001])

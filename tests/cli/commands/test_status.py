@@ -136,7 +136,7 @@ def test_damage_is_no_failure() -> None:
     assert "1 place" in ran.text and "line 12: not-json" in ran.text and ran.err == ""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.covering("columns", "flags", "kind", pairs=True)
 @pytest.mark.parametrize("columns", [80, 40, 20])
 @pytest.mark.parametrize("flags", [["--context-limit", "30"], ["--short", "--context-limit", "30"], []], ids=" ".join)
 @pytest.mark.parametrize("kind", ["small", "hostile"])
