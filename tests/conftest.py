@@ -21,7 +21,7 @@ import pytest
 from hypothesis import settings
 
 from ctxkit.store import durable_append
-from tests import cases, effort, shared, which_litellm
+from tests import cases, effort, prefork, shared, which_litellm
 
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
@@ -72,6 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--whole`: what a push runs a part of is run whole."""
     parser.addoption("--whole", action="store_true", help="all of every search (tests/effort.py), files on a disk")
     parser.addoption("--times", type=int, default=1, metavar="N", help="N times what a push runs of every search")
+    parser.addoption("--real-start", action="store_true", help="an interpreter for each program, not a fork of one")
     parser.addoption("--real-litellm", action="store_true", help="litellm, not the stand-in for it (tests/stand_in)")
 
 
@@ -79,6 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """How much is run, where files go, and who says what failed: the process with a screen, not a worker of xdist."""
     effort.WHOLE, effort.TIMES = config.getoption("whole"), config.getoption("times")
+    prefork.FORKS = not config.getoption("real_start")
     if not config.getoption("real_litellm"):
         which_litellm.stand_in()
     if not effort.WHOLE and not config.getoption("hypothesis_profile"):

@@ -34,7 +34,14 @@ def test_the_steps_of_the_full_run() -> None:
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
     for extra in ("fleet", "fleet-ray"):
         assert re.search(rf"^step {extra} \d+ sh tests/fleet/alone.sh {extra}\b", FULL, re.M), extra
-    for words in (".ci/run", "tests/smoke.sh", '-m "full and not torture"', "-m torture --times", "--real-litellm"):
+    for words in (
+        ".ci/run",
+        "tests/smoke.sh",
+        '-m "full and not torture"',
+        "-m torture --times",
+        "--real-litellm",
+        "--real-start",
+    ):
         assert words in FULL, words
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit.cli import app
-from tests.docs.prefork import Started, client, same_interpreter
+from tests.prefork import Started, client, same_interpreter
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from ctxkit.cli.app import main; main()"

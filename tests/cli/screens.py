@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cli.runner import PYTHON, ROOT
-from tests.docs.prefork import Started, same_interpreter
+from tests.prefork import Started, same_interpreter
 
 SESSION = "import os; os.setsid()"
 """What a command does before, so that the terminal of the tests is not its own."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 
 from tests.cli.runner import ROOT
-from tests.docs.prefork import program
+from tests.prefork import program
 
 SCRIPTS = ROOT / "ctxkit/cli/help/shells"
 

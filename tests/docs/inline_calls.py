@@ -28,7 +28,7 @@ from ctxkit.logfile import open as opening
 from ctxkit.logfile import status_command
 from ctxkit.memory import memory
 from ctxkit.snapshots import context_reference
-from tests.docs import prefork
+from tests import prefork
 
 WORD = r"""(?:[^\s'"\\$`|&;<>()*?\[\]{}~#!]|'[^']*'|"[^"$`\\!]*")+"""
 """A word that says the same to every shell, and to shlex: no variable, no pattern, no backslash."""

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from ctxkit.core.times import iso
 from ctxkit.formats.session_folders import slug
 from tests.docs.pages import ROOT
-from tests.docs.prefork import BASE
 from tests.docs.sandbox import make, short_folder
 from tests.docs.svg import drawn
 from tests.docs.terminal import screen
+from tests.prefork import BASE
 
 FOLDER = ROOT / "docs/pictures"
 GUIDE = (

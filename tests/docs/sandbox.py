@@ -24,7 +24,8 @@ from pathlib import Path
 
 from ctxkit.export.agents import AGENTS
 from ctxkit.formats.session_folders import pi_slug, slug
-from tests.docs import inline_calls, prefork
+from tests import prefork
+from tests.docs import inline_calls
 from tests.docs.pages import ROOT
 
 GUIDE = ROOT / "fixtures/guide"

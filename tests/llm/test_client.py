@@ -1,6 +1,6 @@
 """A model is asked, on a server that answers what providers answer, and worse.
 
-litellm itself is asked by the tests with the mark `full`, and by all with `pytest --real-litellm`; else a stand-in for it.
+litellm itself is asked by the tests with the mark `full`, and by all with `pytest --real-litellm`; else a stand-in.
 """
 
 from __future__ import annotations

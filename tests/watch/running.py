@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.cli.runner import PYTHON
-from tests.docs.prefork import Started
+from tests.prefork import Started
 
 HANGS = 60.0
 """Seconds after which an event that is waited for does not come any more."""

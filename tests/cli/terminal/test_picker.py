@@ -22,7 +22,7 @@ import pytest
 from tests.cli.hostile import ALL
 from tests.cli.runner import PYTHON, ROOT, SMALL, ctxkit, lines, message
 from tests.cli.screens import SESSION, on_pty
-from tests.docs.prefork import Started
+from tests.prefork import Started
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 

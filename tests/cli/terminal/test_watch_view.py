@@ -33,7 +33,7 @@ from ctxkit.watch.events import (
     StatusChanged,
 )
 from tests.cli.screens import SESSION
-from tests.docs.prefork import Started
+from tests.prefork import Started
 from tests.watch.running import Claude, answer, append, log_of, user
 
 TIME = "2026-03-02T09:20:00Z"

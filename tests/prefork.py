@@ -1,9 +1,10 @@
-"""A `ctxkit` that has started already: one process imports everything, and forks for each command of the docs' pages.
+"""A `ctxkit` that has started already: one process imports everything, and forks for each command of docs and tests.
 
 Starting takes five times as long as what most commands do, and the pages have hundreds. The program on PATH hands its
-words, folder, environment and streams to that process, and ends with the status of the fork. Around the fork (not in
-it) the clock says BASE plus a minute a command, and ids follow from the command line. What many commands need beside
-their modules, a tokenizer and DuckDB, is there before the fork, too.
+words, folder, environment and streams to that process, and ends with the status of the fork. For the pages, the clock
+around the fork (not in it) says BASE plus a minute a command, and ids follow from the command line. What many commands
+need beside their modules, a tokenizer and DuckDB, is there before the fork, too. With `pytest --real-start` the tests
+of the command line start the interpreter each time.
 
 The `python` of the pages is such a fork as well, with the time and the random bytes that there really are. So is a
 `ctxkit` that is started without a minute (DOCS_STEP): by shells that complete a line, and as a watcher.
@@ -203,9 +204,13 @@ def _address() -> str:
     return address
 
 
+FORKS = True
+"""False with `pytest --real-start`."""
+
+
 def same_interpreter(env: Mapping[str, str]) -> bool:
     """Whether an interpreter that starts with these variables is as the one that has started already."""
-    return _of_interpreter(env) == BEGINS_WITH
+    return FORKS and _of_interpreter(env) == BEGINS_WITH
 
 
 class Started:
