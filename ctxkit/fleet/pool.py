@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -245,8 +244,7 @@ def _begin() -> None:
     import threading
 
     signal.signal(signal.SIGINT, _pass)  # a handler, not SIG_IGN: a program that is started from here has neither
-    signal.signal(signal.SIGTERM, _leave)  # what is raised in here would be printed
-    sys.unraisablehook = _stop_again
+    signal.signal(signal.SIGTERM, _leave)  # the pool prints what is raised in here
     parent = multiprocessing.parent_process()
     if parent is not None:  # its thread takes no signal, for only the main one runs handlers
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -265,19 +263,6 @@ def _leave(number: int, frame: FrameType | None) -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, _pass)  # once: the pool tells all to end where one has ended
     raise SystemExit(128 + number)
-
-
-def _stop_again(found: Any) -> None:
-    """Where a destructor or a callback swallowed what `_stop` raised, end a moment later, without a word about it."""
-    import threading
-
-    if not isinstance(found.exc_value, SystemExit):
-        sys.__unraisablehook__(found)
-        return
-    signal.signal(signal.SIGTERM, _stop)
-    later = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGTERM))  # at once, this function would swallow it
-    later.daemon = True
-    later.start()
 
 
 def _end_with(parent: Any) -> None:

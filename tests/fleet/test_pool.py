@@ -124,11 +124,10 @@ def test_cores() -> None:
     assert cores() >= 1
 
 
-def test_told_to_end_at_an_unlucky_moment() -> None:
-    """While it begins, or in a destructor, which swallows what is raised: it ends all the same, and says nothing."""
-    begins = """
-import os, signal, threading
-from concurrent.futures.process import ProcessPoolExecutor
+def test_told_to_end_while_it_begins() -> None:
+    """It ends at once, and says nothing: the pool would print what is raised there."""
+    code = """
+import os, signal
 from ctxkit.fleet import pool
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 os.kill(os.getpid(), signal.SIGTERM)  # it waits until the signal is no longer blocked
@@ -138,22 +137,7 @@ try:
 except BaseException:
     print("raised")
 """
-    destructor = """
-import os, signal, time
-from ctxkit.fleet import pool
-class Told:
-    def __del__(self):
-        os.kill(os.getpid(), signal.SIGTERM)
-        sum(range(1000))
-def work(item):
-    Told()
-    time.sleep(60)
-pool._begin()
-pool._attempt_here(work, 1)
-"""
-    for code in (begins, destructor):
-        ran = subprocess.run(
-            [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=50,
-            check=False,
-        )  # fmt: skip
-        assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGTERM, "", "")
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGTERM, "", "")
