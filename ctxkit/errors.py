@@ -225,6 +225,12 @@ class DamagedOp(CtxkitError):
     code = ExitCode.REFUSED
 
 
+class MissingHistory(CtxkitError):
+    """A log goes on from another file that is missing, or is not what it was."""
+
+    code = ExitCode.REFUSED
+
+
 class UnknownOp(CtxkitError):
     """An op name or version that this ctxkit does not know, and must not skip."""
 

@@ -55,6 +55,8 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """Ends of errors for a file that cannot be read."""
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
+LOOKS = frozenset({"agents", "check", "log", "recall", "show", "status", "why"})
+"""Commands that read a log without the history that it goes on from, if that is missing and the log has no ops."""
 REPORTED = 10
 """Damaged places that are reported one by one; the others are only counted."""
 
@@ -83,6 +85,7 @@ def opened(
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
+                partial=command in LOOKS,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):

@@ -195,6 +195,8 @@ def parse_ids(state: State, texts: Iterable[str], *, gone: bool = False) -> Name
             raise Usage(
                 f"{token!r} is not a message number", "write 45, 45-67, 45- or 7.1; ctxkit show LOG prints them"
             )
+        if state.transcript.missing:
+            raise UnknownMessage(f"no message has a number here: {state.transcript.missing}")
         low = int(match[1])
         high = low if not match[2] else int(match[3]) if match[3] else max(low, state.count)
         if low < 1 or high > state.count:

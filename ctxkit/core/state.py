@@ -324,9 +324,9 @@ class State:
         return self.times.newest
 
     def label(self, name: Name) -> str:
-        """`name` as people write it: 45, or 7.1 for item 1 of op number 7."""
+        """`name` as people write it: 45, or 7.1 for item 1 of op number 7; ?45 if what stands before is not known."""
         if isinstance(name, int):
-            return str(name)
+            return f"?{name}" if self.transcript.missing else str(name)
         entry = self.ledger.by_id.get(name.op)
         return f"{entry.number}.{name.k}" if entry else str(name)
 

@@ -95,6 +95,8 @@ class Transcript(msgspec.Struct):
     `counts`: rows with what the provider counted, where they are no rows of a message, by the message they tell of.
     `compactions`: those of the program that noted how large its context was.
     `broken`: links to records that are missing, as far as the reader follows links.
+    `missing`: why the history before the first message could not be read, so that no message has a number; "" if it is
+    whole.
     """
 
     format: str
@@ -108,6 +110,7 @@ class Transcript(msgspec.Struct):
     counts: dict[int, Span] = {}
     compactions: list[Compaction] = []
     broken: list[Damage] = []
+    missing: str = ""
 
 
 def visibility(held: Sequence[int], cuts: Sequence[ProgramCut], row_of: Sequence[int]) -> Iterator[int]:

@@ -7,6 +7,7 @@ them. A format is one file (or folder) and one line in `formats/registry.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -74,6 +75,17 @@ class RecordLinks(NamedTuple):
         return cls(*(value if isinstance(value, str) else "" for value in (id, parent, session)))
 
 
+class Inherited(NamedTuple):
+    """What a log goes on from: the rows before row `rows` of a history, which end before byte `end` of the file `thread`.
+
+    -1 for a number, or "", that the log should have named and did not.
+    """
+
+    thread: str
+    rows: int
+    end: int
+
+
 class Format(Protocol):
     """One shape of transcript. A format derives from it and overrides what its program does differently."""
 
@@ -104,6 +116,22 @@ class Format(Protocol):
     def links(self, record: dict[str, Any]) -> RecordLinks | None:
         """What links a record to others, for `check`; None if nothing does. Ids that may occur twice are left out."""
         return None
+
+    def inherited(self, first: dict[str, Any]) -> Inherited | None:
+        """What a file with this first row goes on from, where its history begins in another file (replay 70)."""
+        return None
+
+    def history_files(self, beside: Path, thread: str) -> Sequence[Path]:
+        """The files that may hold a thread, found from a file or folder of the same program; the likeliest first."""
+        return ()
+
+    def misfit(self, base: Inherited, last: bytes) -> str:
+        """Why a file with `last` as its last row before `base.end` is not what `base` names; "" if it is."""
+        return ""
+
+    def alone(self, first: bytes) -> bytes:
+        """The first row of a file, without what `inherited` reads from it: that of a file with the whole history."""
+        return first
 
     def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message as a search reads it: only the words that the rows hold, also those that are not shown."""

@@ -22,12 +22,14 @@ from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps, loads, spelled
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
-from ctxkit.errors import BadMessage, ForeignLog, Usage
+from ctxkit.errors import BadMessage, ForeignLog, MissingHistory, Usage
 from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN
+from ctxkit.logfile.history import HINT
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source, reread
 from ctxkit.store.durable_append import append_line, make_durable
+from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.source import GrowingSource, Source, open_log
 from ctxkit.version import VERSION
@@ -115,6 +117,8 @@ class AppendableLog(OpenLog):
                 ops = _holds_op(open_log(path), seen.size)
             grown(ops)
 
+        if self.transcript.missing:
+            raise MissingHistory(f"{self.opening.name}: {self.transcript.missing}", HINT)
         line = dumps(body).encode("ascii")
         try:
             parse(loads(line))
@@ -193,25 +197,28 @@ class AppendableLog(OpenLog):
         return found
 
     def merged(self) -> Iterator[bytes]:
-        """The log byte for byte, with the sidecar's ops on lines of their own at their places (replay 21)."""
+        """The log byte for byte, with its history in other files before it, and the sidecar's ops on lines of their own
+        at their places (replay 21).
+        """
         opening = self.opening
         waiting = [entry for entry in self.ledger.entries if entry.line.sidecar]
         written, row = 0, 0
-        blocks = read_blocks(opening.source, Row, []) if opening.laid_out is opening.source and waiting else ()
+        lines = opening.laid_out if isinstance(opening.laid_out, JoinedSource) else opening.source
+        blocks = read_blocks(lines, Row, []) if lines is opening.laid_out and waiting else ()
         for block in blocks:
             for i, record in enumerate(block.rows):
                 if isinstance(record.ctxkit, str):
                     continue
                 while waiting and waiting[0].place <= row:
                     start = block.offsets[i]
-                    if opening.source.read(start - 1, 1) != b"\n" and start:
+                    if lines.read(start - 1, 1) != b"\n" and start:
                         break  # a record on the line of another: the op comes after this line
-                    yield from opening.source.chunks(written, start)
+                    yield from lines.chunks(written, start)
                     written = start
                     yield spelled(waiting.pop(0).body).encode("ascii") + b"\n"
                 row += 1
-        yield from opening.source.chunks(written)
-        if waiting and opening.source.size and opening.source.read(opening.source.size - 1, 1) != b"\n":
+        yield from lines.chunks(written)
+        if waiting and lines.size and lines.read(lines.size - 1, 1) != b"\n":
             yield b"\n"
         for entry in waiting:
             yield spelled(entry.body).encode("ascii") + b"\n"

@@ -105,7 +105,7 @@ class OpenLog:
         cls, log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
-        before: Callable[[Source], None] | None = None, tolerant: bool = False,
+        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: bool = False,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
@@ -113,8 +113,10 @@ class OpenLog:
         its name, or `auto` to detect it (default: the config's); `env`: the environment (default: the process's own);
         `strict`: raise BadConfig if something of a folder's own config would be ignored; `progress`: called after each
         block with the bytes read and their total; `before`: called with the bytes before they are read; `tolerant`:
-        mistakes of the config are kept in `config.errors`, and have no effect. `log` may also be a `Source`, bytes in
-        memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
+        mistakes of the config are kept in `config.errors`, and have no effect; `partial`: a log without ops is read
+        even if the file in which its history begins is missing, and `transcript.missing` says so. `log` may also be a
+        `Source`, bytes in memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed,
+        BadConfig, MissingHistory.
         """
         known = os.environ if env is None else env
         loaded: list[Config] = []
@@ -131,7 +133,8 @@ class OpenLog:
             return str(format or loaded[0]["format"])
 
         opening = read(
-            log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before
+            log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before,
+            partial=partial,
         )  # fmt: skip
         opened = cls(opening, loaded[0], clock=clock)
         opened.cache_folder = user_cache(known)

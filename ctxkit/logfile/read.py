@@ -1,6 +1,7 @@
 """Reads a log from start to end: its format, its transcript, its sidecar's ops.
 
-Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `logfile/open.py` uses.
+Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `logfile/open.py` uses. `history.py` finds
+the files in which a history begins.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
-from ctxkit.errors import UnknownFormat, Usage
+from ctxkit.errors import MissingHistory, UnknownFormat, Usage
 from ctxkit.formats import chat, containers, detection, registry
 from ctxkit.formats.base import Block, Format, ProvenLog, Row
 from ctxkit.formats.containers import Container
 from ctxkit.formats.foreign_keys import TRACES
 from ctxkit.logfile.empty_messages import LARGE, silence
+from ctxkit.logfile.history import HINT, joined
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
+from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.records import RecordLines, RecordReader
 from ctxkit.store.sidecar import HeldSidecar, Sidecar
@@ -91,13 +94,14 @@ class Opening(msgspec.Struct):
 def read(
     log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
     conversation: int | None = None, settle: Settle | None = None, progress: Progress | None = None,
-    before: Callable[[Source], None] | None = None,
+    before: Callable[[Source], None] | None = None, partial: bool = False,
 ) -> Opening:  # fmt: skip
     """Opens and reads a log: a path, a stream, or bytes in memory.
 
     `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
     bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
-    they are read. Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
+    they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
+    it has no ops. Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations, MissingHistory.
     """
     folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
@@ -106,7 +110,9 @@ def read(
         if before is not None:
             before(source)
         format = settle(path, beside) if settle is not None else AUTO
-        opening = read_source(name, path, source, beside, conversation=conversation, format=format, progress=progress)
+        opening = read_source(
+            name, path, source, beside, conversation=conversation, format=format, progress=progress, partial=partial
+        )
         _look_for_words(opening)
         return opening
     path, name = None, log.name if isinstance(log, Source) else "standard input"
@@ -115,7 +121,9 @@ def read(
         before(source)
     piped = Sidecar(None, folder) if folder else None
     format = settle(path, piped) if settle is not None else AUTO
-    opening = read_source(name, path, source, piped, conversation=conversation, format=format, progress=progress)
+    opening = read_source(
+        name, path, source, piped, conversation=conversation, format=format, progress=progress, partial=partial
+    )
     if source is not log:  # bytes in memory are trusted to be of their format
         _look_for_words(opening)
     return opening
@@ -140,6 +148,7 @@ def read_held(
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
     rows: int | None = None, format: str = AUTO, progress: Progress | None = None, container: Container | None = None,
+    partial: bool = False,
 ) -> Opening:  # fmt: skip
     """Reads a log from bytes that are open already; see `read`. `format`: its name; `auto`: by its content.
 
@@ -183,6 +192,7 @@ def read_source(
         except UnknownFormat as error:
             raise _named(name, error) from error
     row = format_.row
+    laid_out, missing = (laid_out, "") if container is not None else _with_history(path, laid_out, format_)
 
     def read_from_start(damage: list[Damage]) -> BlockReader:
         if isinstance(laid_out, RecordLines):
@@ -196,7 +206,10 @@ def read_source(
         if progress is not None:
             progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
-    transcript.damage = _both(damage, transcript)
+    transcript.damage, transcript.missing = _both(damage, transcript), missing
+    if missing:
+        text = f"{missing}: no message has a number"
+        transcript.broken = [Damage(1, 0, "missing-history", text), *transcript.broken]
     _refuse_other_text(name, transcript, laid_out, asked=format != AUTO)
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
@@ -206,7 +219,17 @@ def read_source(
         list(sidecar.notices) if sidecar else [], [], blocks.line, in_place,
     )  # fmt: skip
     _merge_sidecar(opening)
+    if missing and (transcript.ops or not partial):
+        raise MissingHistory(f"{name}: {missing}", HINT)
     return opening
+
+
+def _with_history(path: Path | None, source: Source, format: Format) -> tuple[Source, str]:
+    """The bytes of a log with those of the files in which its history begins; or its own, and why there are no more."""
+    try:
+        return joined(path, source, format) or source, ""
+    except MissingHistory as error:
+        return source, error.message
 
 
 def identity_of(opening: Opening, message: Message, content: Callable[[], Content]) -> str:
@@ -311,7 +334,7 @@ def back(opening: Opening, rows: int) -> Transcript:
     """The log as it was with this number of rows, without the ops of its sidecar."""
     return read_source(
         opening.name, opening.path, opening.source, None, conversation=opening.conversation,
-        format=opening.format.name, rows=rows,
+        format=opening.format.name, rows=rows, partial=bool(opening.transcript.missing),
     ).transcript  # fmt: skip
 
 
@@ -327,21 +350,23 @@ def reread(opening: Opening) -> Opening:
         old, new = before.seen, source.seen
         grown = old is not None and new is not None and (old.dev, old.ino) == (new.dev, new.ino)
         grown = grown and source.size >= before.size and not opening.reader.released
-    if not grown or opening.laid_out is not opening.source or not _ends_line(source, opening.source.size):
+    whole = opening.laid_out.grown(source) if isinstance(opening.laid_out, JoinedSource) else source
+    alike = opening.laid_out is opening.source or whole is not source
+    if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):
         return read_source(
             opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation,
-            format=opening.format.name,
+            format=opening.format.name, partial=bool(opening.transcript.missing),
         )  # fmt: skip
     damage: list[Damage] = list(opening.transcript.damage)
-    blocks = BlockReader(source, opening.format.row, damage, start=opening.source.size, line=opening.next_line)
+    blocks = BlockReader(whole, opening.format.row, damage, start=opening.laid_out.size, line=opening.next_line)
     row = opening.format.row  # `opening` holds the reader: in a circle, the file would stay open
-    opening.reader.again = lambda: read_blocks(source, row, [])
+    opening.reader.again = lambda: read_blocks(whole, row, [])
     for block in blocks:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
     transcript.damage = _both(damage, transcript)
     found = msgspec.structs.replace(
-        opening, source=source, laid_out=source, transcript=transcript, next_line=blocks.line
+        opening, source=source, laid_out=whole, transcript=transcript, next_line=blocks.line
     )  # fmt: skip
     _merge_sidecar(found)
     return found

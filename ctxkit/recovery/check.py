@@ -57,7 +57,9 @@ def proofs(log: OpenLog) -> Proofs:
 
 def _lines(log: OpenLog, *, close: bool = True) -> Iterator[Finding]:
     """Damage of lines. `close`: also what only `recovery/records.py` finds."""
-    links = soundness(log) if close else log.transcript.broken
+    links = log.transcript.broken
+    if close:
+        links = [*(one for one in links if one.code == "missing-history"), *soundness(log)]
     for one in sorted((*log.transcript.damage, *log.ledger.damage, *links), key=lambda one: one.line):
         yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset)
     for one in log.opening.sidecar_damage:

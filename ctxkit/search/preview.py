@@ -7,6 +7,7 @@ exchange is unfinished, they are replayed, as somebody may have recovered. `sear
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -28,6 +29,8 @@ from ctxkit.formats.session_folders import LAYOUTS, head
 from ctxkit.logfile.read import AUTO, Opening, content_of, identity_of, read_source
 from ctxkit.store.backwards import Backwards
 from ctxkit.store.folder import START, may_be_log
+from ctxkit.store.index import stamp
+from ctxkit.store.joined import JoinedSource
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
 
@@ -56,7 +59,8 @@ class SessionPreview(msgspec.Struct, frozen=True):
     `messages`: all of them, also on branches and in sidechains; `conversations`: how many a file has; of several, the
     title is that of the first with one. `damaged`: how many places. `folder`, `branch`: the folder that it was begun
     in, and its newest git branch, "" if its program does not record them. `tokens`: what the provider counted for the
-    newest request and its reply; None if nothing is recorded, or ops have changed the context since.
+    newest request and its reply; None if nothing is recorded, or ops have changed the context since. `before`: the path
+    and stamp of each file in which its history begins; a missing one has neither.
     """
 
     format: str
@@ -70,6 +74,12 @@ class SessionPreview(msgspec.Struct, frozen=True):
     folder: str = ""
     branch: str = ""
     tokens: int | None = None
+    before: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the files before it are as they were when this was made."""
+        return all(path and _stamp(path) == known for path, known in self.before)
 
 
 def glance(
@@ -84,7 +94,7 @@ def glance(
     if not may_be_log(start):
         return None
     try:
-        opening = read_source(name, source.path, source, sidecar, conversation=None, format=format)
+        opening = read_source(name, source.path, source, sidecar, conversation=None, format=format, partial=True)
     except UnknownFormat:
         return None
     except ManyConversations:
@@ -108,8 +118,25 @@ def glance(
         damaged=damaged,
         folder=begun.folder,
         branch=_branch(opening) or begun.branch,
-        tokens=_tokens(opening) if ledger is None else None,
+        tokens=_tokens(opening) if ledger is None and not transcript.missing else None,
+        before=_before(opening),
     )
+
+
+def _before(opening: Opening) -> tuple[tuple[str, str], ...]:
+    if opening.transcript.missing:
+        return (("", ""),)
+    if not isinstance(opening.laid_out, JoinedSource):
+        return ()
+    return tuple((path, _stamp(path)) for path in opening.laid_out.others)
+
+
+def _stamp(path: str) -> str:
+    """The stamp of a file; "" if it is gone."""
+    try:
+        return stamp(os.stat(path))
+    except OSError:
+        return ""
 
 
 def _begins(start: bytes) -> bool:

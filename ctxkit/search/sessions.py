@@ -299,7 +299,7 @@ class _Search:
             return _read(path, beside, format, self._title(path)), None
         name = known_as(found, ops, format)
         known, preview = self._remembered.glance(path, name)
-        if not known:
+        if not known or (preview is not None and not preview.holds):
             preview = _read(path, beside, format, self._title(path))
             if settled(found) and name == known_as(os.stat(path), ops, format):
                 self._remembered.learn(path, name, preview)

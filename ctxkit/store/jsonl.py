@@ -71,20 +71,30 @@ class BlockReader:
 
     def __iter__(self) -> Iterator[Block]:
         """The blocks from `offset` on."""
-        source = self._source
-        size = CHUNK
-        if self.offset == 0 and source.read(0, 4).startswith(UTF16):
+        if self.offset == 0 and self._source.read(0, 4).startswith(UTF16):
             text = "this is UTF-16, which is not JSON lines: convert it first (iconv -f UTF-16 -t UTF-8)"
             self._damage.append(Damage(1, 0, "utf-16", text))
-            self.offset = source.size
-        while self.offset < source.size:
-            piece = source.read(self.offset, size)
-            final = everything = self.offset + len(piece) >= source.size
+            self.offset = self._source.size
+        start = 0
+        for end, line in self._source.sections():
+            if self.offset < end:
+                if self.offset == start:
+                    self.line = line
+                yield from self._section(end)
+            start = end
+
+    def _section(self, end: int) -> Iterator[Block]:
+        """The blocks from `offset` on that stand before byte `end`."""
+        source = self._source
+        size = CHUNK
+        while self.offset < end:
+            piece = source.read(self.offset, min(size, end - self.offset))
+            final = everything = self.offset + len(piece) >= end
             cut = piece.rfind(b"\n") + 1
             if not final or (self._live and cut):
                 if not cut:
                     if len(piece) > MAX_LINE:
-                        self._skip_line()
+                        self._skip_line(end)
                         size = CHUNK
                     else:
                         size = min(size * 2, MAX_LINE + 1)  # doubled, so that few bytes of a long line are read again
@@ -149,11 +159,11 @@ class BlockReader:
         offsets = [start + base for start in starts] if base else starts
         return Block(rows, offsets, sizes, range(self.line, self.line + count), piece, base)
 
-    def _skip_line(self) -> None:
-        """Skip a line that is too long to be decoded."""
+    def _skip_line(self, limit: int) -> None:
+        """Skip a line that is too long to be decoded, at most up to byte `limit`."""
         start = self.offset
-        while self.offset < self._source.size:
-            piece = self._source.read(self.offset, CHUNK)
+        while self.offset < limit:
+            piece = self._source.read(self.offset, min(CHUNK, limit - self.offset))
             end = piece.find(b"\n") + 1
             self.offset += end or len(piece)
             if end:

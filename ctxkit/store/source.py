@@ -65,6 +65,10 @@ class Source:
         """Bytes."""
         return self._size
 
+    def sections(self) -> list[tuple[int, int]]:
+        """Parts whose lines are counted by themselves: the byte after each, and the number of its first line."""
+        return [(self._size, 1)]
+
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes from `offset` on, fewer only at the end.
 

@@ -31,8 +31,11 @@ def header(label: str, role: str, moment: float | None, *, name: str | None, pro
 
 
 def named(name: Name, label: str) -> dict[str, Any]:
-    """Return the name of a message for programs: its number `n`, or the `item` of an op ("7.1")."""
-    return {"n": name} if isinstance(name, int) else {"item": label}
+    """Return the name of a message for programs: its number `n`, or the `item` of an op ("7.1").
+
+    `n` is None if what stands before the log is missing, so that nobody knows the number.
+    """
+    return {"n": name if label == str(name) else None} if isinstance(name, int) else {"item": label}
 
 
 def row(label: str, content: Content, *, protected: bool, columns: int) -> Line:

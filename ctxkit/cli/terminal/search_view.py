@@ -26,18 +26,18 @@ SIGNS = {"thinking": "~ ", "call": "→ ", "result": "← ", "image": "[image] "
 
 def as_json(log: Log, hit: SearchHit) -> dict[str, Any]:
     """Return a hit as an object."""
-    plain = isinstance(hit.name, int)
+    plain, numbered = isinstance(hit.name, int), not log.transcript.missing
     first = hit.excerpts[0]
     score = {"score": log.ranked.scores[hit.name]} if hit.name in log.ranked.scores else {}
     return {
         "log": log.opening.name,
         "conversation": log.opening.conversation,
-        "n": hit.name if plain else None,
+        "n": hit.name if plain and numbered else None,
         "item": None if plain else hit.label,
         "role": hit.role,
         "ts": iso(hit.moment) if hit.moment is not None else None,
         "day": hit.day,
-        "exchange": hit.exchange or None,
+        "exchange": hit.exchange or None if numbered else None,
         "state": hit.visibility.kind,
         "op": hit.visibility.op,
         "words": hit.state,
@@ -93,11 +93,14 @@ def _exchange(
         words = f"in the words of op {by} ({log.state().ledger.entries[by - 1].name})"
         head = "  "
     elif opener:
-        words, head = "", f"  {opener} "
+        words, head = "", f"  {log.state().label(opener)} "
     else:
         words, head = "before the first exchange", "  "
     if among:
-        head = clip(f"  {safe(among, keep_newlines=False)}{f'#{opener}' if opener else ''} ", layout.width() // 2)
+        head = clip(
+            f"  {safe(among, keep_newlines=False)}{f'#{log.state().label(opener)}' if opener else ''} ",
+            layout.width() // 2,
+        )
     tail = f"  {layout.count(count, what)}"
     room = layout.width() - cells(head) - cells(tail)
     if opener and by is None:

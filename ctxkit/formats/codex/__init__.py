@@ -6,10 +6,11 @@ Pipeline: `formats/registry.py` lists `FORMAT`. What Codex sends on resume was r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part, Text
-from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, RecordLinks, Row, Written
+from ctxkit.formats.base import Edited, Format, Inherited, MessageToWrite, NewSession, RecordLinks, Row, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
 from ctxkit.formats.codex.rows import CodexRow
@@ -41,6 +42,30 @@ class Codex(Format):
         if record.get("type") != "session_meta" or not isinstance(meta, dict):
             return None
         return RecordLinks.of(session=meta.get("id"))
+
+    def inherited(self, first: dict[str, Any]) -> Inherited | None:
+        """What a fork, or a later page of a long thread, goes on from."""
+        from ctxkit.formats.codex.inherited import inherited
+
+        return inherited(first)
+
+    def history_files(self, beside: Path, thread: str) -> Sequence[Path]:
+        """The files of a thread."""
+        from ctxkit.formats.codex.threads import thread_files
+
+        return thread_files(beside, thread)
+
+    def misfit(self, base: Inherited, last: bytes) -> str:
+        """Why a file does not fit: another row ends at that byte."""
+        from ctxkit.formats.codex.inherited import misfit
+
+        return misfit(base, last)
+
+    def alone(self, first: bytes) -> bytes:
+        """The first row of a session that holds its whole history."""
+        from ctxkit.formats.codex.inherited import alone
+
+        return alone(first)
 
     def instructs(self, content: Content, part: Part) -> bool:
         """Whether it is a developer message (sandbox rules, modes, skills), or describes the environment."""

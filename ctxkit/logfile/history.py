@@ -1,0 +1,118 @@
+"""Finds the files in which a log's history begins, and joins their bytes with its own.
+
+Pipeline: `logfile/read.py` knows the format -> the format reads what the log goes on from (`Format.inherited`) -> here:
+each file before it, up to the named byte -> `store/joined.py`. A file is taken only if it is the one that is named:
+a history that is shorter than the agent's is never given out in silence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ctxkit.core.text.json_text import loads
+from ctxkit.errors import CtxkitError, MissingHistory
+from ctxkit.formats import registry
+from ctxkit.formats.base import Format, Inherited
+from ctxkit.store.joined import JoinedSource, Piece
+from ctxkit.store.source import TAIL, Source, open_log
+
+LONGEST = 1 << 24
+"""Bytes of a first row that are looked at: it holds the agent's instructions, some 20 kB."""
+
+HINT = "nothing was changed; put the file of that thread beside it, or where its program keeps sessions"
+
+
+def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | None:
+    """The whole history of the log in `source`, which stands at `path`; None if all of it is in the log itself.
+
+    Raises MissingHistory, without the log's name, if a file before it is missing, or is not what the log goes on from.
+    """
+    first = _first_line(source)
+    base = _base(format, first)
+    if base is None:
+        return None
+    beside = path if path is not None else home(format, os.environ)
+    alone = format.alone(first)
+    pieces = [Piece(source, len(first), source.size, 1 + first.count(b"\n"))]
+    known = set[str]()
+    while base is not None:
+        try:
+            before = _named(format, beside, base, known)
+        except _Missing as missing:
+            raise MissingHistory(f"its history begins in thread {base.thread or '?'}, {missing}") from missing
+        pieces.insert(0, Piece(before, 0, base.end, 1))
+        beside = Path(before.name)
+        base = _base(format, _first_line(before))
+    return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), 1), *pieces])
+
+
+def home(format: Format, env: Mapping[str, str]) -> Path:
+    """The folder in which the format's program keeps its sessions, for a log that came on standard input."""
+    place = registry.HOMES.get(format.name)
+    return Path.cwd() if place is None else place.path(env)
+
+
+class _Missing(Exception):
+    """Why a history is not whole, as the end of a sentence."""
+
+
+def _named(format: Format, beside: Path, base: Inherited, known: set[str]) -> Source:
+    """The file that `base` names. `known`: files of the history so far: none may come again. Raises _Missing."""
+    if not base.thread or base.rows < 1 or base.end < 1:
+        raise _Missing("but the log does not say up to where")
+    reasons = []
+    for path in format.history_files(beside, base.thread):
+        try:
+            source = open_log(path)
+        except CtxkitError as error:
+            reasons.append(f"{path} cannot be read: {error.message}")
+            continue
+        real = os.path.realpath(path)
+        reason = "goes on from itself" if real in known else _misfit(format, source, base)
+        if not reason:
+            known.add(real)
+            return source
+        reasons.append(f"{path} {reason}")
+    raise _Missing(f"but {'; '.join(reasons)}" if reasons else "which is not there")
+
+
+def _misfit(format: Format, source: Source, base: Inherited) -> str:
+    """Why a file is not the one that is named; "" if it is."""
+    if source.size < base.end:
+        return f"has {source.size} bytes, not {base.end}"
+    last = _last_line(source, base.end)
+    if last is None:
+        return f"has no line that ends at byte {base.end}"
+    return format.misfit(base, last)
+
+
+def _base(format: Format, first: bytes) -> Inherited | None:
+    """What the file with this first line goes on from."""
+    try:
+        record = loads(first)
+    except ValueError:
+        return None
+    return format.inherited(record) if isinstance(record, dict) else None
+
+
+def _first_line(source: Source) -> bytes:
+    """The first line, its end included; nothing if it is longer than LONGEST."""
+    size = TAIL
+    while (end := (start := source.read(0, size)).find(b"\n")) < 0 and size < min(source.size, LONGEST):
+        size *= 16
+    return start[: end + 1] if end >= 0 else start if source.size <= size else b""
+
+
+def _last_line(source: Source, end: int) -> bytes | None:
+    """The line that ends before byte `end`; None if none does."""
+    size = TAIL
+    while True:
+        piece = source.read(max(end - size, 0), min(size, end))
+        if not piece.endswith(b"\n"):
+            return None
+        start = piece.rfind(b"\n", 0, -1)
+        if start >= 0 or size >= end:
+            return piece[start + 1 : -1]
+        size *= 16
