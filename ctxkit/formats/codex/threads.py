@@ -1,0 +1,66 @@
+"""Finds the files of a Codex thread by its id, from another file of the same home.
+
+Used to read a fork together with the history that stands in another file. Only names are read, of the folders where
+Codex keeps rollouts: `sessions/YYYY/MM/DD`, and `archived_sessions`, which has no folders in it. Source of the names:
+what Codex 0.171.0 was observed to write. A thread that was taken back has one more file for each time, a page:
+`rollout-<time>-<thread>_<page>.jsonl`. A file that was not used for long is compressed, and `.zst` added to its name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ACTIVE, ARCHIVED = "sessions", "archived_sessions"
+"""The folders in a home of Codex in which it keeps rollouts."""
+COMPRESSED = ".zst"
+"""The end of the name of a compressed file."""
+_DAY = ("[0-9]{4}", "[0-9]{2}", "[0-9]{2}")
+
+
+def thread_files(beside: Path, thread: str) -> list[Path]:
+    """The files of a thread, or of a page of one, in the home of the file `beside`: the newest day first, of a day the
+    newest file first. Empty if there is none.
+
+    A file that lies in no home of Codex is looked for in its own folder alone. Of a file that is there both plain and
+    compressed, the plain one counts, as for Codex. Folders that cannot be listed count as empty.
+    """
+    if not thread:
+        return []
+    key = re.escape(thread)
+    named = rf"rollout-[0-9T-]{{19}}-(?:{key}(?:_[^_.]+)?|[^_.]+_{key})\.jsonl(?:{re.escape(COMPRESSED)})?"
+    fits = re.compile(named).fullmatch
+    found = []
+    for folder in _folders(beside):
+        names = _names(folder)
+        fitting = [name for name in names if fits(name) and name.removesuffix(COMPRESSED) not in names - {name}]
+        found += [path for name in sorted(fitting, reverse=True) if (path := folder / name).is_file()]
+    return found
+
+
+def _folders(beside: Path) -> Iterator[Path]:
+    """The folders in which the rollouts of a home lie: days, the newest first, then the archived ones."""
+    own = Path(os.path.abspath(beside)).parent
+    kept = next((one for one in (own, *own.parents) if one.name in (ACTIVE, ARCHIVED)), None)
+    if kept is None:
+        yield own
+        return
+    known = [kept.parent / ACTIVE]
+    for pattern in _DAY:
+        known = [inner for folder in known for inner in _below(folder, pattern)]
+    known.append(kept.parent / ARCHIVED)
+    yield from known if own in known else [own, *known]
+
+
+def _below(folder: Path, pattern: str) -> list[Path]:
+    """The entries of a folder whose names fit a pattern, the last first."""
+    return [folder / name for name in sorted(_names(folder), reverse=True) if re.fullmatch(pattern, name)]
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
