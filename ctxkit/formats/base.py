@@ -76,7 +76,7 @@ class RecordLinks(NamedTuple):
 
 
 class Inherited(NamedTuple):
-    """What a log goes on from: the rows before row `rows` of a history, which end before byte `end` of the file `thread`.
+    """What a log goes on from: the rows before row `rows` of a history, up to byte `end` of the file of `thread`.
 
     -1 for a number, or "", that the log should have named and did not.
     """
@@ -125,8 +125,10 @@ class Format(Protocol):
         """The files that may hold a thread, found from a file or folder of the same program; the likeliest first."""
         return ()
 
-    def misfit(self, base: Inherited, last: bytes) -> str:
-        """Why a file with `last` as its last row before `base.end` is not what `base` names; "" if it is."""
+    def misfit(self, base: Inherited, first: bytes, last: bytes) -> str:
+        """Why a file with this first row, and `last` as the last one before `base.end`, is not what `base` names; "" if
+        it is.
+        """
         return ""
 
     def alone(self, first: bytes) -> bytes:

@@ -8,7 +8,6 @@ a history that is shorter than the agent's is never given out in silence.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from ctxkit.core.text.json_text import loads
@@ -33,49 +32,51 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     base = _base(format, first)
     if base is None:
         return None
-    beside = path if path is not None else home(format, os.environ)
-    alone = format.alone(first)
-    pieces = [Piece(source, len(first), source.size, 1 + first.count(b"\n"))]
-    known = set[str]()
+    pieces = [Piece(source, len(first), source.size, 2)]
+    beside = path
+    known = set() if path is None else {os.path.realpath(path)}
     while base is not None:
         try:
             before = _named(format, beside, base, known)
         except _Missing as missing:
-            raise MissingHistory(f"its history begins in thread {base.thread or '?'}, {missing}") from missing
+            raise MissingHistory(f"its history begins in {base.thread or 'another file'}, {missing}") from missing
+        if before.read(base.end - 1, 1) != b"\n":
+            pieces.insert(0, Piece(Source(before.name, b"\n"), 0, 1, 1))
         pieces.insert(0, Piece(before, 0, base.end, 1))
         beside = Path(before.name)
         base = _base(format, _first_line(before))
+    alone = format.alone(first)
     return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), 1), *pieces])
-
-
-def home(format: Format, env: Mapping[str, str]) -> Path:
-    """The folder in which the format's program keeps its sessions, for a log that came on standard input."""
-    place = registry.HOMES.get(format.name)
-    return Path.cwd() if place is None else place.path(env)
 
 
 class _Missing(Exception):
     """Why a history is not whole, as the end of a sentence."""
 
 
-def _named(format: Format, beside: Path, base: Inherited, known: set[str]) -> Source:
-    """The file that `base` names. `known`: files of the history so far: none may come again. Raises _Missing."""
+def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]) -> Source:
+    """The file that `base` names, looked for beside a file, then where the format's program keeps sessions.
+
+    `known`: files of the history so far, none of which may come again. Raises _Missing.
+    """
     if not base.thread or base.rows < 1 or base.end < 1:
-        raise _Missing("but the log does not say up to where")
-    reasons = []
-    for path in format.history_files(beside, base.thread):
+        raise _Missing("and the log does not say up to where")
+    home = registry.HOMES.get(format.name)
+    places = [] if beside is None else [beside]
+    places += [] if home is None else [home.path(os.environ) / "any"]
+    reasons: dict[Path, str] = {}
+    for path in (found for place in places for found in format.history_files(place, base.thread)):
         try:
             source = open_log(path)
         except CtxkitError as error:
-            reasons.append(f"{path} cannot be read: {error.message}")
+            reasons[path] = error.message
             continue
         real = os.path.realpath(path)
         reason = "goes on from itself" if real in known else _misfit(format, source, base)
         if not reason:
             known.add(real)
             return source
-        reasons.append(f"{path} {reason}")
-    raise _Missing(f"but {'; '.join(reasons)}" if reasons else "which is not there")
+        reasons[path] = f"{path} {reason}"
+    raise _Missing(f"but {'; '.join(reasons.values())}" if reasons else "which is not there")
 
 
 def _misfit(format: Format, source: Source, base: Inherited) -> str:
@@ -85,7 +86,7 @@ def _misfit(format: Format, source: Source, base: Inherited) -> str:
     last = _last_line(source, base.end)
     if last is None:
         return f"has no line that ends at byte {base.end}"
-    return format.misfit(base, last)
+    return format.misfit(base, _first_line(source), last)
 
 
 def _base(format: Format, first: bytes) -> Inherited | None:
@@ -106,13 +107,13 @@ def _first_line(source: Source) -> bytes:
 
 
 def _last_line(source: Source, end: int) -> bytes | None:
-    """The line that ends before byte `end`; None if none does."""
+    """The line that ends before byte `end`, or at it without a line end; None if none does."""
+    if source.read(end - 1, 1) != b"\n" and source.read(end, 1) not in (b"", b"\n"):
+        return None
     size = TAIL
     while True:
-        piece = source.read(max(end - size, 0), min(size, end))
-        if not piece.endswith(b"\n"):
-            return None
-        start = piece.rfind(b"\n", 0, -1)
+        piece = source.read(max(end - size, 0), min(size, end)).removesuffix(b"\n")
+        start = piece.rfind(b"\n")
         if start >= 0 or size >= end:
-            return piece[start + 1 : -1]
+            return piece[start + 1 :]
         size *= 16

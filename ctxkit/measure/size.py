@@ -286,7 +286,8 @@ def change(log: OpenLog, after: State) -> Figures:
 
 
 def _name(session: RecordedUsage, moved: int) -> str:
-    known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
+    label = session.counting.log.state().label
+    known = f"the provider's count at message {label(session.known[-1])}" if session.steps else ""
     known += ", as corrected by an export" if session.now.corrected else ""
     if known and not moved:
         return known

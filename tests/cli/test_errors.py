@@ -34,6 +34,7 @@ from ctxkit.search import sessions
 from ctxkit.snapshots.context_reference import reference
 from ctxkit.store.snapshot_files import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
+from tests.formats.codex import pages
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.txt"))
 LEAVES = [kind for kind in CtxkitError.__subclasses__() if kind is not ClusterFailed]
@@ -107,6 +108,7 @@ def world(folder: Path) -> None:
         "notes.txt": b"buy milk\ncall the bank\n",
         "many.json": json.dumps([{"messages": [m]} for m in two]).encode(),
         "compacted.jsonl": SMALL + lines(op("compact", "c1", 11, ids="2-3", text="s", ts=soon())),
+        "fork.jsonl": pages.lines([pages.meta("b", pages.base(1, 4, 900)), *two], 4),
         "hostile.jsonl": SMALL + lines(op("mark", "m1", 11, label="\x1b]0;pwned\x07\nctxkit: all is well")),
         "badly-added.jsonl": lines(message("user", "good"), {"content": "without a role"}),
         "secret.jsonl": SMALL,

@@ -97,10 +97,8 @@ def _exchange(
     else:
         words, head = "before the first exchange", "  "
     if among:
-        head = clip(
-            f"  {safe(among, keep_newlines=False)}{f'#{log.state().label(opener)}' if opener else ''} ",
-            layout.width() // 2,
-        )
+        number = f"#{log.state().label(opener)}" if opener else ""
+        head = clip(f"  {safe(among, keep_newlines=False)}{number} ", layout.width() // 2)
     tail = f"  {layout.count(count, what)}"
     room = layout.width() - cells(head) - cells(tail)
     if opener and by is None:

@@ -50,16 +50,17 @@ class Codex(Format):
         return inherited(first)
 
     def history_files(self, beside: Path, thread: str) -> Sequence[Path]:
-        """The files of a thread."""
+        """The files that `history_base` names so: one, but for copies."""
+        from ctxkit.formats.codex.inherited import of_file
         from ctxkit.formats.codex.threads import thread_files
 
-        return thread_files(beside, thread)
+        return [path for path in thread_files(beside, thread) if of_file(path, thread)]
 
-    def misfit(self, base: Inherited, last: bytes) -> str:
-        """Why a file does not fit: another row ends at that byte."""
+    def misfit(self, base: Inherited, first: bytes, last: bytes) -> str:
+        """Why a file does not fit: it is no paginated one, or another row ends at that byte."""
         from ctxkit.formats.codex.inherited import misfit
 
-        return misfit(base, last)
+        return misfit(base, first, last)
 
     def alone(self, first: bytes) -> bytes:
         """The first row of a session that holds its whole history."""

@@ -15,12 +15,13 @@ from ctxkit.core.transcript import ProgramCut, View
 
 
 class _Compaction(msgspec.Struct):
-    """`kept`: messages of the new history in its order; None for an old compaction without a list."""
+    """`kept`: messages of the new history in its order; None for an old compaction without a list. `how`: in words."""
 
     row: int
     line: int
     kept: list[int] | None
     new: list[int]
+    how: str = "compacted"
 
 
 class _Rollback(msgspec.Struct):
@@ -82,6 +83,10 @@ class CodexHistory:
         """
         self._events.append(_Compaction(row, line, kept, list(new)))
 
+    def begin_anew(self, row: int, line: int) -> None:
+        """Record that what came before is not sent any more."""
+        self._events.append(_Compaction(row, line, [], [], "begun anew"))
+
     def roll_back(self, row: int, line: int, turns: int) -> None:
         """Record that the last `turns` turns of the user were dropped."""
         if turns > 0:
@@ -106,7 +111,7 @@ class CodexHistory:
                 kept = self._kept(event, numbers)
                 out = sorted({*numbers, *lost} - {*kept})
                 moved = moved or kept != sorted(kept)
-                label = f"compacted by Codex at line {event.line}"
+                label = f"{event.how} by Codex at line {event.line}"
                 cuts.append(
                     ProgramCut(event.row, out, label, kept[1:] if moved else [], kept[0] if moved and kept else 0)
                 )

@@ -1,25 +1,30 @@
 """A Codex history that begins in another file: a fork, or a later page of a long thread.
 
 Pipeline: `logfile/history.py` asks the format -> here. Codex (0.153 and later, `history_mode` "paginated") writes only
-what is new into such a file; `history_base` of its first row names the thread before it, how many rows of that thread
-it goes on from (`ordinal` counts them over all files), and where they end in the file. Pure.
+what is new into such a file. The "history_base" of its first row names the file before it by the last id in its name, the
+number of the row that comes next (`ordinal` counts rows over all files), and the byte of that file after the last row
+that counts. Source: what Codex 0.171.0 wrote and sent (docs/agents.md).
 """
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
-from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import spliced
 from ctxkit.formats.base import Inherited
 
-_BASE = ("payload", "history_base")
+_BASE, _MODE = ("payload", "history_base"), ("payload", "history_mode")
+PAGINATED, LEGACY = "paginated", "legacy"
+"""Modes of a file: only a paginated one goes on from another; a legacy one holds its whole history."""
 
 
 def inherited(first: dict[str, Any]) -> Inherited | None:
     """What the file with this first row goes on from; None if it stands alone."""
     payload = first.get("payload")
-    if first.get("type") != "session_meta" or not isinstance(payload, dict):
+    if first.get("type") != "session_meta" or not isinstance(payload, dict) or payload.get("history_mode") != PAGINATED:
         return None
     base = payload.get("history_base")
     if base is None:
@@ -35,15 +40,35 @@ def _count(value: Any) -> int:
 
 
 def alone(first: bytes) -> bytes:
-    """The first row of a file as that of one that holds the whole history."""
-    return spliced(first, {_BASE: b"null"})
+    """The first row of a file as that of one that holds its whole history.
+
+    Codex reads a paginated file from its last `session_meta` on, and a legacy one from the first: what is joined holds
+    several, so it is legacy, as a fork of older versions, which copied the rows of its parent.
+    """
+    return spliced(first, {_BASE: b"null", _MODE: dumps(LEGACY).encode()})
 
 
-def misfit(base: Inherited, last: bytes) -> str:
-    """Why a file with this last row before byte `base.end` is not what `base` names; "" if it is."""
-    try:
-        record = loads(last)
-    except ValueError:
-        record = None
-    ordinal = record.get("ordinal") if isinstance(record, dict) else None
+def misfit(base: Inherited, first: bytes, last: bytes) -> str:
+    """Why a file with this first row, and `last` as the last one before byte `base.end`, is not what `base` names; ""
+    if it is. Codex itself does not compare the number of the row.
+    """
+    head = _record(first).get("payload")
+    if not isinstance(head, dict) or head.get("history_mode") != PAGINATED:
+        return "is not paginated"
+    if last == first.rstrip(b"\n"):
+        return ""
+    ordinal = _record(last).get("ordinal", base.rows - 1)
     return "" if ordinal == base.rows - 1 else f"has row {ordinal} before byte {base.end}, not row {base.rows - 1}"
+
+
+def of_file(path: Path, thread: str) -> bool:
+    """Whether a file is the one that `history_base` names: by the last id in its name, a page's if there is one."""
+    return re.split("[-_]", path.name.partition(".")[0].removeprefix("rollout-"))[-5:] == thread.split("-")
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    try:
+        record = loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}

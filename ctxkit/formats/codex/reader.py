@@ -18,6 +18,7 @@ from ctxkit.formats import response_kinds
 from ctxkit.formats.base import Block
 from ctxkit.formats.codex.fragments import SUMMARY, goes_with_turn, is_own, is_summary
 from ctxkit.formats.codex.history import CodexHistory
+from ctxkit.formats.codex.inherited import PAGINATED
 from ctxkit.formats.codex.rows import CodexItem, PayloadHead, items, pieces
 from ctxkit.formats.partial_decode import head as read_head
 from ctxkit.formats.partial_decode import value
@@ -65,6 +66,8 @@ class CodexReader:
         """Its calls: id -> tool."""
         self._known: dict[int, list[int]] = {}
         """Hash of role and text -> the messages with them."""
+        self._mode: str | None = None
+        """`history_mode` of the first `session_meta`, once it was read."""
         self._model = ""
         self._spoke = 0
         self._counts: dict[int, Span] = {}
@@ -92,6 +95,8 @@ class CodexReader:
                     self._event(head, block.lines[i])
             elif kind == "compacted":
                 self._compacted(block.raw(i), head, row.timestamp, (offsets[i], sizes[i]), block.lines[i])
+            elif kind == "session_meta":
+                self._begin(head, block.lines[i])
             elif kind == "turn_context":
                 self._history.mark("ended", _id(head))
                 if isinstance(head.model, str):
@@ -109,6 +114,17 @@ class CodexReader:
         view = self._history.view(len(messages))
         ops, counts = list(self._ops.ops), dict(self._counts)
         return Transcript(NAME, messages, row_of, self._rows, ops, [], view=view, model=self._model, counts=counts)
+
+    def _begin(self, head: PayloadHead, line: int) -> None:
+        """Read the row that begins a file. A later one begins it anew, where the first says that it is paginated.
+
+        Codex 0.171.0 itself writes one; a legacy fork has that of its parent too, without an effect.
+        """
+        if self._mode is None:
+            self._mode = head.history_mode if isinstance(head.history_mode, str) else ""
+        elif self._mode == PAGINATED:
+            self._end_message()
+            self._history.begin_anew(self._rows, line)
 
     def _item(self, head: PayloadHead, span: Span, stamp: Any) -> None:
         """Read a response item: a message of its own, or a continuation of the model's."""

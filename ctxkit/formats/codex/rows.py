@@ -28,6 +28,7 @@ class PayloadHead(msgspec.Struct, gc=False):
     num_turns: Any = None
     turn_id: Any = None
     model: Any = None
+    history_mode: Any = None
     message: msgspec.Raw = NO_RAW
     content: msgspec.Raw = NO_RAW
     replacement_history: msgspec.Raw = NO_RAW
