@@ -1,7 +1,7 @@
 """A Codex history that begins in another file: a fork, or a later page of a long thread.
 
-Pipeline: `logfile/history.py` asks the format -> here. Codex (0.153 and later, `history_mode` "paginated") writes only
-what is new into such a file. The "history_base" of its first row names the file before it by the last id in its name, the
+Pipeline: `logfile/history.py` asks the format -> here. Codex (0.153 and later, in mode "paginated") writes only what
+is new into such a file. The "history_base" of its first row names the file before it by the last id in its name, the
 number of the row that comes next (`ordinal` counts rows over all files), and the byte of that file after the last row
 that counts. Source: what Codex 0.171.0 wrote and sent (docs/agents.md).
 """
@@ -16,7 +16,7 @@ from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import spliced
 from ctxkit.formats.base import Inherited
 
-_BASE, _MODE = ("payload", "history_base"), ("payload", "history_mode")
+_BASE, MODE = ("payload", "history_base"), ("payload", "history_mode")
 PAGINATED, LEGACY = "paginated", "legacy"
 """Modes of a file: only a paginated one goes on from another; a legacy one holds its whole history."""
 
@@ -45,7 +45,7 @@ def alone(first: bytes) -> bytes:
     Codex reads a paginated file from its last `session_meta` on, and a legacy one from the first: what is joined holds
     several, so it is legacy, as a fork of older versions, which copied the rows of its parent.
     """
-    return spliced(first, {_BASE: b"null", _MODE: dumps(LEGACY).encode()})
+    return spliced(first, {_BASE: b"null", MODE: dumps(LEGACY).encode()})
 
 
 def misfit(base: Inherited, first: bytes, last: bytes) -> str:

@@ -22,6 +22,7 @@ from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
 from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.codex.content import item_of
+from ctxkit.formats.codex.inherited import LEGACY, MODE, PAGINATED
 from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader
 from ctxkit.formats.codex.rows import CodexRow, PayloadHead
 from ctxkit.formats.codex.sessions import file_name, items_of, line, meta
@@ -95,20 +96,25 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
 def _patches(edited: Edited, rows: CodexRows, session: NewSession) -> Iterator[Patch]:
     """Patches that remove ops and set the session's new id, in order."""
     ops = set(rows.ops)
-    for span in sorted([*rows.ops, *(rows.metas if session.id else ())]):
+    for span in sorted([*rows.ops, *(rows.metas if session.id or edited.changed else ())]):
         raw = edited.read(*span)
-        renamed = b"" if span in ops else _renamed(raw, rows.session, session.id)
+        renamed = b"" if span in ops else _renamed(raw, rows.session, session.id, changed=edited.changed)
         if renamed != raw:
             yield Patch(span[0], _LAST, span[1], renamed)
 
 
-def _renamed(raw: bytes, old: str, new: str) -> bytes:
-    """A `session_meta` with the new id in place of the old one."""
+def _renamed(raw: bytes, old: str, new: str, *, changed: bool) -> bytes:
+    """A `session_meta` with the new id, "" for none, in place of the old one.
+
+    `changed`: the rows are no longer those that Codex numbered, which it wants of a paginated file: it gets legacy.
+    """
     row = loads(raw)
     payload = row.get("payload")
     if not isinstance(payload, dict):
         return raw
-    changes = {path: dumps(new).encode() for path in _IDS if payload.get(path[1]) == old}
+    changes = {path: dumps(new).encode() for path in _IDS if new and payload.get(path[1]) == old}
+    if changed and payload.get(MODE[1]) == PAGINATED:
+        changes[MODE] = dumps(LEGACY).encode()
     return spliced(raw, changes) if changes else raw
 
 
@@ -159,7 +165,8 @@ class _Plan:
         """The lines of a session that holds only the context."""
         for span in [*self.rows.metas, *self.rows.turns[-1:]]:
             raw = self.edited.read(*span)
-            yield (_renamed(raw, self.rows.session, self.session.id) if self.session.id else raw) + b"\n"
+            is_meta = span in self.rows.metas
+            yield (_renamed(raw, self.rows.session, self.session.id, changed=True) if is_meta else raw) + b"\n"
         self.repairs.leave_out("compaction of its program", len(self.rows.lists))
         for kept, items in zip(self.edited.context, self.items, strict=True):
             ts = kept.ts or self.session.time

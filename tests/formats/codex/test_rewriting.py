@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from ctxkit import Log
 from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Compact, Trim
-from tests.formats.codex import logs
+from tests.formats.codex import logs, pages
 from tests.lawful import opened
 
 
@@ -97,3 +98,29 @@ def test_a_session_meta_that_was_lost(session: str) -> None:
     assert made.repairs.added == {"session_meta, which was lost": 1}
     kept = log.session("codex", keep_id=True)
     assert kept.id and kept.id in kept.name
+
+
+def test_a_history_in_two_files_is_written_whole(tmp_path: Path) -> None:
+    """After an op on an inherited message the session goes on from no other file, and its rows are the joined ones."""
+    rows = [json.loads(line) for line in logs.raw("user:q | say:a | user:r | say:b").splitlines()]
+    log = Log.open(pages.write(tmp_path, rows, [2]))
+    log.forget("1")
+    raw = b"".join(log.session("codex").pieces)
+    first, *others = map(json.loads, raw.splitlines())
+    assert first["payload"]["history_base"] is None and first["payload"]["history_mode"] == "legacy"
+    assert [row["payload"].get("id") for row in others if row["type"] == "session_meta"] == [pages.thread(0)]
+    assert told(raw) == ["a", "r", "b"]
+    again = tmp_path / "elsewhere.jsonl"
+    again.write_bytes(raw)
+    assert list(Log.open(again).listed()) == [1, 2, 3]
+
+
+def test_a_paginated_session_that_changed_is_legacy(tmp_path: Path) -> None:
+    """Codex opens no paginated file whose last row has no number, which a summary has not; unchanged ones stay."""
+    rows = [json.loads(line) for line in logs.raw("user:q | say:a | user:r | say:b").splitlines()]
+    path = pages.write(tmp_path, rows, [])
+    log = Log.open(path)
+    assert b"".join(log.session("codex", keep_id=True).pieces) == path.read_bytes()
+    assert json.loads(b"".join(log.session("codex").pieces).splitlines()[0])["payload"]["history_mode"] == "paginated"
+    log.forget("3-4")
+    assert json.loads(b"".join(log.session("codex").pieces).splitlines()[0])["payload"]["history_mode"] == "legacy"
