@@ -95,6 +95,7 @@ class Transcript(msgspec.Struct):
     `counts`: rows with what the provider counted, where they are no rows of a message, by the message they tell of.
     `compactions`: those of the program that noted how large its context was.
     `broken`: links to records that are missing, as far as the reader follows links.
+    `inherited`: how many of the messages stand in other files, in which the history begins.
     `missing`: why the history before the first message could not be read, so that no message has a number; "" if it is
     whole.
     """
@@ -110,6 +111,7 @@ class Transcript(msgspec.Struct):
     counts: dict[int, Span] = {}
     compactions: list[Compaction] = []
     broken: list[Damage] = []
+    inherited: int = 0
     missing: str = ""
 
 

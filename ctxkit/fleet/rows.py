@@ -320,12 +320,14 @@ class _LogRows:
         yield from (row for _, _, row in sorted(found, key=lambda one: one[:2]))
 
     def _requests(self) -> Iterator[Row]:
-        """Each request once: a reply may be in parts between results (Claude Code), a count told twice (Codex)."""
+        """Each request once: a reply may be in parts between results (Claude Code), a count told twice (Codex), and one
+        that a log inherited is a request of the log that made it.
+        """
         log = self.log
         before = None
         made: dict[str | int, Row] = {}
         for message in log.messages:
-            if message.role != "assistant":
+            if message.role != "assistant" or message.n <= log.transcript.inherited:
                 continue
             own = self._content(message.n).rows
             found = log.usage_rows(message.n) if message.n in log.transcript.counts else own

@@ -207,6 +207,8 @@ def read_source(
             progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
     transcript.damage, transcript.missing = _both(damage, transcript), missing
+    if isinstance(laid_out, JoinedSource):
+        transcript.inherited = sum(message.offset < laid_out.own for message in transcript.messages)
     if missing:
         text = f"{missing}: no message has a number"
         transcript.broken = [Damage(1, 0, "missing-history", text), *transcript.broken]
@@ -364,7 +366,7 @@ def reread(opening: Opening) -> Opening:
     for block in blocks:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
-    transcript.damage = _both(damage, transcript)
+    transcript.damage, transcript.inherited = _both(damage, transcript), opening.transcript.inherited
     found = msgspec.structs.replace(
         opening, source=source, laid_out=whole, transcript=transcript, next_line=blocks.line
     )  # fmt: skip

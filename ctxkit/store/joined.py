@@ -44,6 +44,11 @@ class JoinedSource(Source):
         every = (piece.source for piece in self._pieces)
         return {one.name: one.seen for one in every if one is not own and one.seen is not None}
 
+    @property
+    def own(self) -> int:
+        """Where the bytes of the log itself begin."""
+        return self._starts[-1]
+
     def grown(self, own: Source) -> JoinedSource:
         """The same history with the log itself as it is now, which only grew."""
         last = self._pieces[-1]

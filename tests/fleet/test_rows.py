@@ -12,6 +12,7 @@ from ctxkit.errors import BadConfig
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
 from ctxkit.fleet.tables import TABLES
 from ctxkit.measure.status import status
+from tests.formats.codex import logs, pages
 from tests.shared import SHARED
 
 GUIDE = Path(__file__).resolve().parents[2] / "fixtures" / "guide"
@@ -266,3 +267,17 @@ def test_a_response_beside_the_reply() -> None:
     found = rows(json.dumps(run).encode(), "/x.traj.json")
     assert [(one["model"], one["input"], one["cost"]) for one in found["requests"]] == [("deepseek-chat", 50, 0.25)]
     assert found["transcripts"][0]["model"] == "deepseek-chat"
+
+
+def test_a_fork_asks_no_request_again(tmp_path: Path) -> None:
+    """What a log inherited are its messages, and requests of the log that made them."""
+
+    def counted(tokens: int) -> dict[str, object]:
+        last = {"input_tokens": tokens, "output_tokens": 5, "total_tokens": tokens + 5}
+        return {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": last}}}
+
+    said = [json.loads(line) for line in logs.raw("user:a | say:b | user:c | say:d").splitlines()]
+    path = pages.write(tmp_path, [*said[:2], counted(100), *said[2:], counted(120)], [3])
+    found = rows(path.read_bytes(), str(path))
+    assert [row["n"] for row in found["messages"]] == [1, 2, 3, 4]
+    assert [(row["n"], row["input"]) for row in found["requests"]] == [(4, 120)]
