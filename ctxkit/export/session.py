@@ -208,27 +208,51 @@ def _verified(
     log: OpenLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written, *, recount: bool
 ) -> Written:
     """`written` if it is read back as its context; else the same written as a new chain, if that is."""
+    answered = _answered(_ids(log, kept) for kept in _entries(log))
     for attempt in (written, None):
         if attempt is None:
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
         spool = Spool(attempt.pieces)
         contents = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
-        if _reads_as(spool.stream, attempt.keys, contents):
+        if _reads_as(spool.stream, attempt.keys, contents, answered):
             attempt.pieces = recounted(log, edited.context, spool.stream) if recount else spool
             return attempt
     raise CtxkitError("the session would be read as a different context: nothing was written")
 
 
-def _reads_as(stream: BinaryIO, keys: list[list[str]], contents: list[Content]) -> bool:
-    """Whether a session has messages with the listed keys; without keys, whether it has these contents."""
+def _answered(ids: Iterable[tuple[tuple[str, ...], tuple[str, ...]]]) -> set[str]:
+    """The calls that have a result, of messages' calls and results."""
+    made: set[str] = set()
+    told: set[str] = set()
+    for calls, results in ids:
+        made.update(calls)
+        told.update(results)
+    return made & told
+
+
+def _entries(log: OpenLog) -> Iterator[MessageToWrite]:
+    """The context as the ops left it, before any repair: content only of what is not a whole message of the log."""
+    for entry in log.entries():
+        n = entry.name if isinstance(entry.name, int) and entry.stub is None else 0
+        yield MessageToWrite(n, None if n else log.full(entry))
+
+
+def _reads_as(stream: BinaryIO, keys: list[list[str]], contents: list[Content], answered: set[str]) -> bool:
+    """Whether a session has messages with the listed keys; without keys, whether it has these contents. And whether
+    each of the `answered` calls that is in it has its result.
+    """
     from ctxkit.logfile.open import OpenLog
 
     stream.seek(0)
     log = OpenLog.open(stream, env={})
     state = fold(log.transcript, build(log.transcript))
     found = [name for name in names(state) if isinstance(name, int)]
+    messages = [state.messages[n - 1] for n in found]
+    calls = {call for message in messages for call in message.calls}
+    if not answered & calls <= _answered((message.calls, message.results) for message in messages):
+        return False
     if keys:
-        return [state.messages[n - 1].key for n in found] in keys
+        return [message.key for message in messages] in keys
     read = [one for n in found for one in fingerprint(log.content(n))]
     return read == [one for content in contents for one in fingerprint(content)]
 
@@ -301,11 +325,11 @@ def _paired(
     last: dict[str, int] = {}
     for at, kept in enumerate(context):
         calls, results = _ids(log, kept)
+        made.update(calls)  # of some programs one row holds calls and their results
         orphans = {r for r in results if r not in made and (r not in lost_before or not kept.n)}
         if orphans:
             repairs.dropped += len(orphans)
             found[at] = _without(log, kept, orphans, gone)
-        made.update(calls)
         last.update(dict.fromkeys(calls, at))
     missing: dict[int, list[str]] = {}
     for call in unanswered:
@@ -330,10 +354,11 @@ def _broken(log: OpenLog, context: list[MessageToWrite]) -> tuple[list[str], set
     lost: set[str] = set()
     for kept in context:
         calls, results = _ids(log, kept)
-        lost.update(result for result in results if result not in made)
+        lost.update(result for result in results if result not in made and result not in calls)
         for result in results:
             waiting.pop(result, None)
-        waiting.update(dict.fromkeys(call for call in calls if call in made or call not in lost))
+        asked = (call for call in calls if call not in results and (call in made or call not in lost))
+        waiting.update(dict.fromkeys(asked))
         made.update(calls)
     return list(waiting), lost
 

@@ -45,7 +45,8 @@ def _parts(content: Content, stub: Any) -> list[Part]:
     results = [part for part in content.parts if isinstance(part, Result)]
     if results:
         words = "\n".join(part.text for part in replaced if isinstance(part, Text))
-        return [Result(part.id, words, part.is_error) for part in results]
+        calls = [part for part in content.parts if isinstance(part, Call)]  # of some programs one row holds both
+        return [*calls, *(Result(part.id, words, part.is_error) for part in results)]
     thoughts = [part for part in content.parts if isinstance(part, Thinking)]
     texts = [_as_written(part, thoughts) if isinstance(part, Thinking) else part for part in replaced]
     return [*texts, *(part for part in content.parts if isinstance(part, Call))]
