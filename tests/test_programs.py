@@ -244,8 +244,10 @@ def test_a_page_with_examples_is_no_log(tmp_path: Path) -> None:
         ([{"role": "user", "text2": "x" * 300, "content": None}], 65, "text2"),
         ([{"role": "user", "content": [{"kind": "words", "words": "x" * 300}]}] * 3, 65, "no message has any content"),
         ([{"role": "user", "content": ""}] * 3, 0, ""),
-        ([message("user", "hi"), {"role": "user", "content": "", "pad": "x" * 300}], 0, "1 of 1 larger messages"),
-        ([message("user", "x" * 300), {"role": "user", "content": "", "pad": "x" * 300}], 0, ""),
+        ([message("user", "hi"), {"role": "user", "content": "", "pad": "x" * 300}], 0, "1 of 2 messages"),
+        ([message("user", "x" * 300), {"role": "user", "content": "", "pad": "x" * 300}], 0, "1 of 2 messages"),
+        ([message("user", "x")] * 2 + [{"role": "user", "content": "", "pad": "x"}], 0, ""),
+        ([message("user", "x"), {"role": "user", "content": [{"kind": "words"}]}], 0, "1 of 2 messages"),
         ([{"role": "assistant", "content": None, "reasoning_content": "x" * 300}] * 3, 0, ""),
         ([{"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": "x" * 300}]}], 0, ""),
         (
@@ -262,7 +264,7 @@ def test_a_log_that_says_nothing(rows: list[dict[str, Any]], code: int, words: s
     path.write_bytes(lines(*rows))
     ran = ctxkit("show", path)
     assert ran.code == code
-    assert (words in ran.err) if words else "say nothing" not in ran.err
+    assert (words in ran.err) if words else "no content" not in ran.err
 
 
 def test_records_on_lines_of_a_document_are_none(tmp_path: Path) -> None:

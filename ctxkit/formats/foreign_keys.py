@@ -17,7 +17,7 @@ BODIES = frozenset(
 """Keys of which a chat message has at least one beside its `role`."""
 TRACES = (
     b'"uuid"', b'"message"', b'"payload"', b'"toolUseID"', b'"toolRequest"', b'"toolResponse"', b'"working_dir"',
-    b'"display"',
+    b'"display"', b'"session_start"',
 )  # fmt: skip
 """Bytes that occur in rows of other programs: each row for which `is_foreign` holds has one of these."""
 _GOOSE = ("toolRequest", "toolResponse", "frontendToolRequest", "toolConfirmationRequest")
@@ -50,6 +50,10 @@ def dialect(records: Sequence[Json]) -> str:
             return "goose"
         if is_prompt(record):
             return "claude-history"
+        if record.get("type") == "session" and "cwd" in record:  # pi's header
+            return ""
+        if _is_droid(record):
+            return "droid"
         if _nested(record) and not is_message(record) and "type" not in record:
             if isinstance(record.get("contextItems"), list):  # Kiro writes the same, without the text of replies
                 return "" if any("executionId" in one for one in records) else "continue"
@@ -75,6 +79,24 @@ def _is_qwen(record: Json) -> bool:
     if "parentUuid" not in record or "sessionId" not in record:
         return False
     return "systemPayload" in record or (isinstance(message, dict) and "parts" in message and "content" not in message)
+
+
+_PI = frozenset({"timestamp", "api", "provider", "stopReason", "toolCallId"})
+"""Keys of which each message of pi has one, and none of Factory Droid's, whose rows have the same envelope."""
+
+
+def is_pi_message(record: Json) -> bool:
+    """Whether a row is a message of pi's."""
+    message = record.get("message") if record.get("type") == "message" and "parentId" in record else None
+    return isinstance(message, dict) and not _PI.isdisjoint(message)
+
+
+def _is_droid(record: Json) -> bool:
+    """Whether a row begins a session of Factory Droid, or is a message of one."""
+    message = record.get("message")
+    if record.get("type") == "message" and isinstance(message, dict):
+        return {"role", "content"} <= message.keys() and "parentId" in record and _PI.isdisjoint(message)
+    return record.get("type") == "session_start" and "role" not in record
 
 
 def is_prompt(record: Json) -> bool:

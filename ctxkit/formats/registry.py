@@ -128,6 +128,13 @@ FORMATS: dict[str, FormatEntry] = {
             home=SessionFolder("", ".local/share/goose", "sessions"),
         ),
         FormatEntry(
+            "droid",
+            "a session file of Factory Droid",
+            "all of the messages, calls with their results",
+            "compactions: the whole history is read; settings, todos",
+            "ctxkit.formats.droid",
+        ),
+        FormatEntry(
             "amp",
             "a thread of Amp",
             "all of the messages, results",

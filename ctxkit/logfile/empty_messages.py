@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ctxkit.core.messages import Content, Message, Other, Text
 
 LARGE = 200
-"""Bytes of rows from which on a message should have content."""
+"""Bytes of rows from which on a message should have content: only a log that has one is refused for having none."""
 AT_EITHER_END = 64
 _AT_FIRST = 8
 KNOWN = frozenset({"role", "content", "ts", "name", "agent", "thread", "model", "tool_call_id"})
@@ -23,24 +23,26 @@ Read = Callable[[Message], Content | None]
 
 
 class EmptyMessages(NamedTuple):
-    """`silent` of the `large` messages at either end have no content; `whole`: no message of the log has any."""
+    """`silent` of the `seen` messages at either end have no content; `whole`: no message of the log has any, and one of
+    them is large.
+    """
 
     silent: int
-    large: int
+    seen: int
     whole: bool
 
 
 def silence(messages: Sequence[Message], read: Read) -> EmptyMessages | None:
-    """The empty messages, if more than half of the large messages at either end are; else None."""
+    """The empty messages, if at least half of the messages at either end are; else None."""
     count = len(messages)
     ends = range(count) if count <= 2 * AT_EITHER_END else [*range(AT_EITHER_END), *range(count - AT_EITHER_END, count)]
-    large = [one for at in ends if (one := messages[at]).bytes > LARGE]
-    first = large[:: max(len(large) // _AT_FIRST, 1)]
-    if sum(not _says(one, read) for one in first) * 2 <= len(first):
+    seen = [messages[at] for at in ends]
+    first = seen[:: max(len(seen) // _AT_FIRST, 1)]
+    if sum(not _says(one, read) for one in first) * 2 < max(len(first), 1):
         return None
-    silent = sum(not _says(one, read) for one in large)
-    whole = silent == len(large) and not _any(messages, read)
-    return EmptyMessages(silent, len(large), whole) if silent * 2 > len(large) else None
+    silent = sum(not _says(one, read) for one in seen)
+    whole = silent == len(seen) and any(one.bytes > LARGE for one in messages) and not _any(messages, read)
+    return EmptyMessages(silent, len(seen), whole) if silent * 2 >= max(len(seen), 1) else None
 
 
 def _any(messages: Iterable[Message], read: Read) -> bool:

@@ -306,7 +306,7 @@ def _look_for_words(opening: Opening) -> None:
         seen = loads(opening.laid_out.read(row.offset, row.size))
         raise _named(opening.name, _sightings().refused(seen, f"as {read_as} no message has any content; {row.n} has"))
     opening.notices.append(
-        f"{opening.name}: {found.silent} of {found.large} larger messages have no content as {read_as}:"
+        f"{opening.name}: {found.silent} of {found.seen} messages have no content as {read_as}:"
         " is it another program's file?"
     )
 

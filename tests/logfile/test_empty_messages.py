@@ -32,19 +32,20 @@ def of(contents: list[list[Part] | None], size: int = 300) -> tuple[EmptyMessage
         ([[]], EmptyMessages(1, 1, True)),
         ([[Text(" \n")], [Other("unknown", {})]], EmptyMessages(2, 2, True)),
         ([[Thinking("", {})], [Other("document", {})]], None),
-        ([SAYS, []], None),
+        ([SAYS, []], EmptyMessages(1, 2, False)),
+        ([SAYS, SAYS, []], None),
         ([SAYS, [], []], EmptyMessages(2, 3, False)),
         ([None, None], None),
     ],
 )
 def test_silence(contents: list[list[Part] | None], expected: EmptyMessages | None) -> None:
-    """More than half of them; all where no message says anything. What cannot be read may say something."""
+    """At least half of them; all where no message says anything. What cannot be read may say something."""
     assert of(contents)[0] == expected
 
 
-def test_small_rows_have_no_room() -> None:
-    """They may be empty."""
-    assert of([[]] * 9, size=200)[0] is None
+def test_small_rows_count_too() -> None:
+    """But a log is not refused for them alone."""
+    assert of([[]] * 9, size=20)[0] == EmptyMessages(9, 9, False)
 
 
 def test_calls_are_not_read() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
 from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, RecordLinks, Row, Written
+from ctxkit.formats.foreign_keys import is_pi_message
 from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
@@ -24,12 +25,8 @@ class Pi(Format):
     row: type[Row] = PiRow
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
-        """Whether there is a session header with its folder, or, without the header, an entry with a nested message."""
-        return any(
-            (row.get("type") == "session" and "cwd" in row)
-            or (row.get("type") == "message" and "parentId" in row and isinstance(row.get("message"), dict))
-            for row in head
-        )
+        """Whether there is a session header with its folder, or, without it, a message as pi alone writes it."""
+        return any((row.get("type") == "session" and "cwd" in row) or is_pi_message(row) for row in head)
 
     def reader(self) -> PiReader:
         """A new reader."""

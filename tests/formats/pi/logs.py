@@ -45,7 +45,7 @@ def row(i: int, words: str) -> dict[str, Any]:
         case "result":
             message = {"role": "toolResult", "toolCallId": text, "content": [{"type": "text", "text": "a.py"}]}
         case _:
-            message = {"role": kind, "content": [{"type": "text", "text": text or f"{kind} {i}"}]}
+            message = {"role": kind, "content": [{"type": "text", "text": text or f"{kind} {i}"}], "timestamp": i}
     return {**entry, "type": "message", "message": message}
 
 
