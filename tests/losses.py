@@ -7,6 +7,7 @@ message becomes a row"). It shares no code with the writers.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -86,6 +87,8 @@ LOSSES = {
 FILES = ("file", "input_file", "inlineData")
 """A file of the user's, as Chat Completions, Responses and Gemini have it."""
 TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+STARTS = (rb"\xff\xd8\xff", rb"\x89PNG\r\n\x1a\n", rb"GIF8[79]a", rb"RIFF....WEBP")
+"""How the bytes of each begin."""
 
 MADE_UP = ("(no content)", "No response requested.")
 """Words that a request has in the place of none."""
@@ -142,12 +145,12 @@ def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
 
 
 def fits(kind: str, data: str) -> str:
-    """The type of a picture, or "unfit": another type, or bytes that are none."""
+    """The type of a picture by its bytes, whatever it is called, or "unfit" for what no provider takes."""
     try:
-        base64.b64decode(data, validate=True)
+        raw = base64.b64decode(data, validate=True)
     except ValueError:
         return "unfit"
-    return kind if kind in TYPES else "unfit"
+    return next((kind for kind, start in zip(TYPES, STARTS, strict=True) if re.match(start, raw, re.S)), "unfit")
 
 
 def side(content: Content) -> str:

@@ -143,7 +143,7 @@ def _document(**source: str) -> dict[str, Any]:
     return {"type": "document", "source": source}
 
 
-_PNG = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+_PNG = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 _THOUGHT = {"type": "thinking", "thinking": "why", "signature": "QUJDRA=="}
 _USE = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
 _SIGNED = {"extra_content": {"google": {"thought_signature": "R0VNSU5J"}}}

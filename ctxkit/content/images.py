@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ctxkit.content.image_selection import ImageRefusal, Picture, refusals, too_many
 from ctxkit.content.parts import may_hold_images, shown
 from ctxkit.core.context import entry
-from ctxkit.core.derive.image_size import ImageLimits, size_of_base64
+from ctxkit.core.derive.image_size import ImageLimits, size_of_base64, type_of_base64
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content, Image, Part, Result
 from ctxkit.core.ops import PARTS_VERSION, Forget, Index, LogPosition
@@ -44,6 +44,17 @@ def reasons(log: OpenLog) -> Iterator[tuple[Picture | None, str]]:
     if found and limits is not None:
         for one in refusals(found, limits):
             yield (one.pictures[0] if one.pictures else None), refusal_text(one, limits, found)
+
+
+def misnamed(log: OpenLog) -> Iterator[tuple[str, str]]:
+    """The label of each message of the context with a picture that is not what it is called, and what is sent of it."""
+    for name in log.listed():
+        if may_hold_images(log, name):
+            for _, image in _sent(log, name):
+                kind, said = type_of_base64(image.data), image.media_type or "a picture without a type"
+                if image.data and kind != image.media_type:
+                    told = f"is {kind} by its bytes, and sent as that" if kind else "is no picture, and is left out"
+                    yield log.state().label(name), f"what is called {said} {told}"
 
 
 def excess(log: OpenLog) -> list[Picture]:

@@ -30,7 +30,7 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     count_lost_name,
-    is_base64,
+    image_type,
     is_url,
     kind_of,
     placeholder,
@@ -212,8 +212,8 @@ class _Writer:
         return block
 
     def _image(self, part: Image) -> Block:
-        if is_base64(part):
-            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+        if called := image_type(part):
+            source = {"type": "base64", "media_type": called, "data": part.data}
         elif not part.data and is_url(part.url, secure=True):
             source = {"type": "url", "url": part.url}
         else:

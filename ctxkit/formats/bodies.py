@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ctxkit.core.derive.image_size import type_of_base64
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
 from ctxkit.core.roles import side
 from ctxkit.core.text.json_text import dumps
@@ -216,9 +217,13 @@ def arguments(call: Call) -> dict[str, Any]:
     return {"_raw": call.arguments}
 
 
-def is_base64(image: Image) -> bool:
-    """Whether the message holds the picture's data, in a kind that providers take."""
-    return image.media_type in IMAGE_TYPES and _BASE64.fullmatch(image.data) is not None and _is_whole(image.data)
+def image_type(image: Image) -> str:
+    """The media type of a picture whose data the message holds, by its bytes, whatever it is called: providers refuse
+    another. "" for what is no picture of a kind that they take, or whose base64 is cut.
+    """
+    kind = type_of_base64(image.data)
+    sound = kind in IMAGE_TYPES and _BASE64.fullmatch(image.data) is not None and _is_whole(image.data)
+    return kind if sound else ""
 
 
 def is_base64_text(value: Any) -> bool:

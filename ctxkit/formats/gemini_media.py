@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from ctxkit.core.derive.image_size import type_of_base64
 from ctxkit.core.messages import Image, Other, Part
 from ctxkit.formats.bodies import is_base64_text, is_url
 
@@ -46,7 +47,7 @@ def _bytes_of(part: Part) -> tuple[str, Any]:
     """Media type and base64 data; ("", None) if there are none."""
     match part:
         case Image():
-            return part.media_type, part.data
+            return type_of_base64(part.data), part.data
         case Other("document", {"source": {"type": "base64", "media_type": str() as kind, "data": data}}):
             return kind, data
         case Other("input_audio", {"input_audio": {"format": str() as kind, "data": data}}):

@@ -22,7 +22,7 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     count_lost_name,
-    is_base64,
+    image_type,
     is_base64_text,
     is_url,
     kind_of,
@@ -85,8 +85,8 @@ class _Writer:
         match part:
             case Text():
                 return {"type": "text", "text": part.text} if part.text else None
-            case Image() if side == "user" and is_base64(part):
-                return _link(f"data:{part.media_type};base64,{part.data}", part)
+            case Image() if side == "user" and (kind := image_type(part)):
+                return _link(f"data:{kind};base64,{part.data}", part)
             case Image() if side == "user" and not part.data and is_url(part.url):
                 return _link(part.url, part)
             case Image() if side == "user":

@@ -20,7 +20,7 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     count_lost_name,
-    is_base64,
+    image_type,
     is_url,
     kind_of,
     placeholder,
@@ -217,8 +217,8 @@ class Items:
                         words
                     )
                     continue
-                case Image() if side == "user" and is_base64(part):
-                    found.append(_picture(f"data:{part.media_type};base64,{part.data}", part))
+                case Image() if side == "user" and (called := image_type(part)):
+                    found.append(_picture(f"data:{called};base64,{part.data}", part))
                     continue
                 case Image() if side == "user" and not part.data and is_url(part.url):
                     found.append(_picture(part.url, part))

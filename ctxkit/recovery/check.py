@@ -37,7 +37,8 @@ def check(log: OpenLog, proved: Proofs | None = None, *, notes: bool = False) ->
     beside = [one for one in surroundings(log) if notes or not one.note]
     linked = [one for one in chain(log) if notes or not one.note]
     ops = [one for one in _ops(log) if notes or not one.note]
-    return [*_lines(log), *ops, *linked, *_pairs(log), *_images(log), *wrong, *beside]
+    images = [one for one in _images(log) if notes or not one.note]
+    return [*_lines(log), *ops, *linked, *_pairs(log), *images, *wrong, *beside]
 
 
 def damage(log: OpenLog) -> list[Finding]:
@@ -115,8 +116,10 @@ def _ops(log: OpenLog) -> Iterator[Finding]:
 
 
 def _images(log: OpenLog) -> Iterator[Finding]:
-    """Pictures for which the provider would refuse a request of the context."""
-    from ctxkit.content.images import reasons  # imports the writers
+    """Pictures for which the provider would refuse a request of the context, and those that are called what they are
+    not.
+    """
+    from ctxkit.content.images import misnamed, reasons  # imports the writers
 
     try:
         log.state()
@@ -125,6 +128,8 @@ def _images(log: OpenLog) -> Iterator[Finding]:
     for first, text in reasons(log):
         where = "context" if first is None else f"message {first.label}"
         yield Finding(where, "refused-images", text)
+    for label, text in misnamed(log):
+        yield Finding(f"message {label}", "misnamed-image", text, note=True)
 
 
 def _pairs(log: OpenLog) -> Iterator[Finding]:

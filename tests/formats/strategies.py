@@ -21,7 +21,9 @@ THINKING = st.one_of(
     st.just(Thinking("why", {"type": "reasoning", "text": "why"})),
 )
 IMAGES = st.one_of(
-    st.builds(Image, st.sampled_from(["image/png", "image/bmp", ""]), st.sampled_from(["AAAA", "?", ""])),
+    st.builds(
+        Image, st.sampled_from(["image/png", "image/bmp", ""]), st.sampled_from(["iVBORw0KGgo=", "AAAA", "?", ""])
+    ),
     st.builds(Image, st.just(""), st.just(""), st.sampled_from(["https://x/y.png", "file:///x", ""])),
 )
 OTHERS = st.sampled_from(
@@ -51,7 +53,7 @@ NAMED = st.sampled_from([None, "frodo", "a b", ""])
 CONTENTS = st.lists(st.builds(Content, ROLES, st.lists(PARTS, max_size=5), NAMED), max_size=8)
 
 _SAID = st.sampled_from(["x", "two words", "é\u2028 — 会話", "line\nline", '"{[', "[image]"])
-_PICTURE = st.sampled_from([Image("image/png", "AAAA"), Image("", "", "https://x/y.png")])
+_PICTURE = st.sampled_from([Image("image/png", "iVBORw0KGgo="), Image("", "", "https://x/y.png")])
 _REASONING = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}], "encrypted_content": "E"}
 _THOUGHTS = st.sampled_from(
     [
@@ -63,7 +65,9 @@ _THOUGHTS = st.sampled_from(
 )
 _ARGUMENTS = st.dictionaries(_SAID, st.one_of(_SAID, st.integers(), st.booleans(), st.none()), max_size=2)
 _MADE = st.builds(Call, st.sampled_from("abc"), st.sampled_from(["read", "run_it"]), _ARGUMENTS)
-_INNER = st.one_of(_SAID, st.lists(st.one_of(st.builds(Text, _SAID), st.just(Image("image/png", "AAAA"))), min_size=1))
+_INNER = st.one_of(
+    _SAID, st.lists(st.one_of(st.builds(Text, _SAID), st.just(Image("image/png", "iVBORw0KGgo="))), min_size=1)
+)
 _ANSWER = st.builds(lambda key, inner, bad: Content("tool", [Result(key, inner, bad)]), st.sampled_from("abc"), _INNER,
                     st.booleans())  # fmt: skip
 

@@ -37,7 +37,7 @@ def text(words: str) -> dict[str, Any]:
 
 
 SIGNED = Thinking("hm", {"type": "thinking", "thinking": "hm", "signature": "S"})
-PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 USE = {"type": "tool_use", "id": "A", "name": "f", "input": {"x": 1}}
 CALL = Call("A", "f", {"x": 1})
 
@@ -100,7 +100,7 @@ CASES: dict[str, Case] = {
         {"thinking without words after it": 1},
     ),
     "images": (
-        [user(Image("image/png", "AAAA"), Image(url="https://x/y"), Image("image/bmp", "AAAA"))],
+        [user(Image("image/png", "iVBORw0KGgo="), Image(url="https://x/y"), Image("image/bmp", "AAAA"))],
         [("user", [PNG, {"type": "image", "source": {"type": "url", "url": "https://x/y"}}, text("[image]")])],
         {"image": 1},
     ),
@@ -230,7 +230,7 @@ def _blocks(messages: list[dict[str, Any]]) -> Any:
 
 def test_a_failed_result_holds_words_alone() -> None:
     """A picture in it is named and counted."""
-    failed = Result("A", [Text("no"), Image("image/png", "AAAA")], True)
+    failed = Result("A", [Text("no"), Image("image/png", "iVBORw0KGgo=")], True)
     body, repairs = write(anthropic, [user("a"), said(CALL), user(failed)])
     assert body["messages"][2]["content"][0]["content"] == [text("no"), text("[image]")]
     assert repairs.left_out == {"image": 1}

@@ -15,13 +15,14 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     count_lost_name,
-    is_base64,
+    image_type,
     is_base64_text,
     is_url,
     signature_of,
     speaker,
     tool_name,
 )
+from tests.pictures import base64_of, gif, jpeg, png, webp
 
 
 @given(st.lists(st.one_of(st.sampled_from(["A", "a:1", "", "A_2", "x" * 60]), st.text(max_size=60))))
@@ -119,6 +120,10 @@ def test_tool_name_with_a_letter_first(name: str, sent: str) -> None:
     assert tool_name(name, 64, Repairs(), first_letter=True) == sent
 
 
+PNG = "iVBORw0KGgoAAAAN"
+"""The first twelve bytes of one."""
+
+
 @pytest.mark.parametrize(
     ("data", "whole"),
     [
@@ -128,8 +133,22 @@ def test_tool_name_with_a_letter_first(name: str, sent: str) -> None:
 )  # fmt: skip
 def test_base64(data: str, whole: bool) -> None:
     """Whole bytes only: what was cut within one is refused by every provider."""
-    assert is_base64_text(data) == is_base64(Image("image/png", data)) == whole
-    assert is_base64_text("-_8=") and not is_base64(Image("image/png", "-_8="))
+    assert is_base64_text(data) == whole
+    assert (image_type(Image("image/png", PNG + data)) == "image/png") == (whole or not data)
+    assert is_base64_text("-_8=") and not image_type(Image("image/png", PNG + "-_8="))
+
+
+@pytest.mark.parametrize("said", ["image/png", "image/bmp", ""])
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (png(1, 1), "image/png"), (jpeg(1, 1), "image/jpeg"), (gif(1, 1), "image/gif"), (webp(1, 1), "image/webp"),
+        (b"%PDF-1.7", ""), (b"RIFF....WAVE", ""), (b"words that are no picture", ""), (b"....ftypheic", ""), (b"", ""),
+    ],
+)  # fmt: skip
+def test_a_picture_is_what_its_bytes_say(raw: bytes, kind: str, said: str) -> None:
+    """Whatever it is called; what is no picture of a kind that providers take is none."""
+    assert image_type(Image(said, base64_of(raw))) == kind
 
 
 @pytest.mark.parametrize(

@@ -199,17 +199,24 @@ PARTS: dict[str, tuple[Any, list[Any]]] = {
         [Image("", "", "https://x/y.png", {"type": "image_url", "image_url": {"url": "https://x/y.png"}})],
     ),
     "image in place": (
-        [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}],
-        [Image("image/png", "AAAA", "", {"type": "input_image", "image_url": "data:image/png;base64,AAAA"})],
-    ),
-    "anthropic image": (
-        [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}],
+        [{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}],
         [
             Image(
                 "image/png",
-                "AAAA",
+                "iVBORw0KGgo=",
                 "",
-                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
+                {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+            )
+        ],
+    ),
+    "anthropic image": (
+        [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}],
+        [
+            Image(
+                "image/png",
+                "iVBORw0KGgo=",
+                "",
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
             )
         ],
     ),

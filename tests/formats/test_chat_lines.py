@@ -111,10 +111,10 @@ LINES: dict[str, tuple[Content, dict[str, Any]]] = {
         },
     ),
     "image": (
-        Content("user", [Image("image/png", "AAAA")]),
+        Content("user", [Image("image/png", "iVBORw0KGgo=")]),
         {
             "role": "user",
-            "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}],
+            "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}],
         },
     ),
     "reasoning": (

@@ -37,7 +37,7 @@ BLOCK_KEYS = [
 ]  # fmt: skip
 SOURCES = [
     {"type": "text", "media_type": "text/plain", "data": "x"},
-    {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+    {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
     {"type": "url", "url": "https://x"},
     {"type": []},
 ]

@@ -41,8 +41,8 @@ def model(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"role": "model", "parts": list(parts)}
 
 
-PNG = Image("image/png", "AAAA")
-BLOB = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+PNG = Image("image/png", "iVBORw0KGgo=")
+BLOB = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
 
 CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
     # what it is: (contents, contents sent, left out)
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
         {"blank text": 1, "empty message": 1},
     ),
     "media": (
-        [one("user", PNG, Image("image/gif", "AAAA"), Image(url="https://x/y.jpg"), Image(url="https://x/y"),
+        [one("user", PNG, Image("image/gif", "R0lGODlh"), Image(url="https://x/y.jpg"), Image(url="https://x/y"),
              Other("input_audio", {"input_audio": {"format": "wav", "data": "AAAA"}}), Other("odd", {}))],
         [user(BLOB, {"text": "[image]"}, {"fileData": {"fileUri": "https://x/y.jpg", "mimeType": "image/jpeg"}},
               {"text": "[image]"}, {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}})],

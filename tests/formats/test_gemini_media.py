@@ -21,8 +21,8 @@ def link(url: str, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("part", "kind"),
     [
-        (Image("image/png", "AAAA"), "image/png"),
-        (Image("image/gif", "AAAA"), None),
+        (Image("image/png", "iVBORw0KGgo="), "image/png"),
+        (Image("image/gif", "R0lGODlh"), None),
         (Image("image/png", "?"), None),
         (Image("image/png", ""), None),
         (document(type="base64", media_type="application/pdf", data="AAAA"), "application/pdf"),
@@ -36,13 +36,16 @@ def link(url: str, kind: str) -> dict[str, Any]:
 )
 def test_bytes(part: Part, kind: str | None) -> None:
     """Of the kinds that are taken, in base64."""
-    assert media_of(part) == (kind and {"inlineData": {"mimeType": kind, "data": "AAAA"}})
+    data = part.data if isinstance(part, Image) else "AAAA"
+    assert media_of(part) == (kind and {"inlineData": {"mimeType": kind, "data": data}})
 
 
 def test_bytes_in_a_response() -> None:
     """Fewer kinds are taken there."""
-    assert media_of(Image("image/heic", "AAAA")) and not media_of(Image("image/heic", "AAAA"), in_response=True)
-    assert media_of(Image("image/webp", "AAAA"), in_response=True)
+    assert media_of(Image("image/heic", "AAAAGGZ0eXBoZWlj")) and not media_of(
+        Image("image/heic", "AAAAGGZ0eXBoZWlj"), in_response=True
+    )
+    assert media_of(Image("image/webp", "UklGRgAAAABXRUJQ"), in_response=True)
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,12 @@ CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
     ),
     "thinking": ([one("assistant", Thinking("x", {}), "a")], [{"role": "assistant", "content": "a"}], {"thinking": 1}),
     "images": (
-        [one("user", Image("image/png", "AAAA"), Image(url="https://x"), Image("image/bmp", "AAAA"))],
+        [one("user", Image("image/png", "iVBORw0KGgo="), Image(url="https://x"), Image("image/bmp", "AAAA"))],
         [
             {
                 "role": "user",
                 "content": [
-                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
                     {"type": "image_url", "image_url": {"url": "https://x"}},
                     {"type": "text", "text": "[image]"},
                 ],
@@ -110,7 +110,7 @@ CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
         {"input_audio": 2, "file": 4, "image": 1},
     ),
     "images in a result": (
-        [one("assistant", CALL), one("tool", Result("A", [Text("see"), Image("image/png", "AAAA")]))],
+        [one("assistant", CALL), one("tool", Result("A", [Text("see"), Image("image/png", "iVBORw0KGgo=")]))],
         [
             {"role": "assistant", "content": None, "tool_calls": [function('{"x":1}')]},
             {

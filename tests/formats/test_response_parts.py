@@ -16,8 +16,17 @@ from ctxkit.formats.response_parts import parts_of
         ({"type": "message", "content": "hi"}, [Text("hi")]),
         ({"type": "message", "content": [{"type": "output_text", "text": "hi"}, 3]}, [Text("hi")]),
         (
-            {"type": "message", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}]},
-            [Image("image/png", "AAAA", raw={"type": "input_image", "image_url": "data:image/png;base64,AAAA"})],
+            {
+                "type": "message",
+                "content": [{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}],
+            },
+            [
+                Image(
+                    "image/png",
+                    "iVBORw0KGgo=",
+                    raw={"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+                )
+            ],
         ),
         (
             {"type": "message", "content": [{"type": "input_image", "image_url": "https://x/y.png"}]},

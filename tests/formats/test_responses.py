@@ -40,8 +40,8 @@ def words(text: str) -> dict[str, Any]:
 
 CALL = Call("A", "f", {"x": 1})
 MADE = {"type": "function_call", "name": "f", "arguments": '{"x":1}', "call_id": "A"}
-PNG = Image("image/png", "AAAA")
-PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
+PNG = Image("image/png", "iVBORw0KGgo=")
+PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
 PATCH = {"type": "custom_tool_call", "call_id": "P", "name": "apply_patch", "input": "***", "status": "completed"}
 THOUGHT = {"type": "reasoning", "summary": [], "encrypted_content": "E"}
 CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {

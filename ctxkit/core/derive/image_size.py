@@ -12,6 +12,15 @@ from typing import NamedTuple
 HEAD = 1 << 16
 """Characters of base64 that are decoded first: a JPEG may say much about its camera before its size."""
 
+_MAGIC = 16
+"""Characters of base64 that are decoded to tell what a picture is."""
+_STARTS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"), (b"RIFF", "image/webp"),
+)  # fmt: skip
+_BRANDS = {b"heic": "image/heic", b"heix": "image/heic", b"mif1": "image/heif", b"heif": "image/heif"}
+"""What Apple's photos say behind `ftyp`: Gemini alone takes these."""
+
 Size = tuple[int, int]
 
 
@@ -33,6 +42,15 @@ class ImageLimits(NamedTuple):
     images: int | None = None
     request: int | None = None
     source: str = ""
+
+
+def type_of_base64(data: str) -> str:
+    """The media type of a picture in base64, by its first bytes; "" for what is no picture of a known kind."""
+    head = _decoded(data[:_MAGIC])
+    for start, kind in _STARTS:
+        if head.startswith(start) and (kind != "image/webp" or head[8:12] == b"WEBP"):
+            return kind
+    return _BRANDS.get(head[8:12], "") if head[4:8] == b"ftyp" else ""
 
 
 def size_of_base64(data: str) -> Size | None:

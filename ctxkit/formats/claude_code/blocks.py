@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.derive.image_size import type_of_base64
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text
 from ctxkit.formats.claude_code import attachments
 from ctxkit.formats.claude_code.content import THINKING, blocks_of, unique_rows
@@ -254,7 +255,8 @@ def _own(part: Part, repairs: Repairs) -> list[dict[str, Any]]:
             block = {"type": "tool_result", "tool_use_id": part.id, "content": content}
             return [_answer({**block, "is_error": True} if part.is_error else block, repairs)]
         case Image():
-            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+            kind = type_of_base64(part.data) or part.media_type
+            source = {"type": "base64", "media_type": kind, "data": part.data}
             return [{"type": "image", "source": source if part.data else {"type": "url", "url": part.url}}]
     kind = text(part.raw.get("type"))
     if kind in _KNOWN:

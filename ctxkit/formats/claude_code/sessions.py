@@ -19,7 +19,7 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     count_lost_name,
-    is_base64,
+    image_type,
     is_url,
     kind_of,
     speaker,
@@ -171,8 +171,8 @@ def _block(part: Part, own: bool, repairs: Repairs) -> dict[str, Any] | None:
             if not isinstance(part.content, str):
                 found["content"] = [block for inner in part.content if (block := _block(inner, False, repairs))]
             return found | {"is_error": True} if part.is_error else found
-        case Image() if not own and is_base64(part):
-            return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": part.data}}
+        case Image() if not own and (called := image_type(part)):
+            return {"type": "image", "source": {"type": "base64", "media_type": called, "data": part.data}}
         case Image(data="") if not own and is_url(part.url, secure=True):
             return {"type": "image", "source": {"type": "url", "url": part.url}}
         case Other(kind=kind, raw=raw) if not own and kind in _CARRIED:

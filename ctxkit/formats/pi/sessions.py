@@ -13,7 +13,7 @@ from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Te
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import seconds
 from ctxkit.formats.base import MessageToWrite, NewSession, Written
-from ctxkit.formats.bodies import Ids, arguments, clean, count_lost_name, is_base64, kind_of, placeholder, speaker
+from ctxkit.formats.bodies import Ids, arguments, clean, count_lost_name, image_type, kind_of, placeholder, speaker
 
 VERSION = 3
 _LONGEST_ID = 64
@@ -95,8 +95,8 @@ class Entries:
         match part:
             case Text(text=words):
                 return {"type": "text", "text": words} if words else None
-            case Image() if side == "user" and is_base64(part):
-                return {"type": "image", "data": part.data, "mimeType": part.media_type}
+            case Image() if side == "user" and (called := image_type(part)):
+                return {"type": "image", "data": part.data, "mimeType": called}
             case Thinking(text=words, raw=raw) if words and side == "assistant":
                 signature = raw.get("thinkingSignature", raw.get("signature"))
                 block = {"type": "thinking", "thinking": words}

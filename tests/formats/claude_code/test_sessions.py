@@ -62,7 +62,7 @@ def test_calls_are_such_as_the_provider_takes() -> None:
     ("role", "part", "kind"),
     [
         ("assistant", Thinking("hm", {"type": "thinking"}), "thinking of another program"),
-        ("assistant", Image("image/png", "AAAA"), "image"),
+        ("assistant", Image("image/png", "iVBORw0KGgo="), "image"),
         ("user", Image("image/tiff", "AAAA"), "image"),
         ("user", Other("sound", {}), "sound"),
     ],
@@ -79,8 +79,8 @@ def test_pictures_and_documents() -> None:
     repairs = Repairs()
     document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "d"}}
     parts: list[Part] = [
-        Image("image/png", "AAAA"), Image(url="https://x/y.png"), Other("document", document),
-        Result("c", [Text("see"), Image("image/png", "AAAA")]),
+        Image("image/png", "iVBORw0KGgo="), Image(url="https://x/y.png"), Other("document", document),
+        Result("c", [Text("see"), Image("image/png", "iVBORw0KGgo=")]),
     ]  # fmt: skip
     blocks = blocks_of(Content("user", parts), repairs)
     assert [block["type"] for block in blocks] == ["image", "image", "document", "tool_result"]

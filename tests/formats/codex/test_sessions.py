@@ -43,7 +43,7 @@ def test_items() -> None:
     """Calls and results, pictures; a system message is the developer's, as Codex sends no other."""
     written = made(
         one("system", "s"),
-        one("user", "see", Image("image/png", "AAAA")),
+        one("user", "see", Image("image/png", "iVBORw0KGgo=")),
         one("assistant", Call("A", "mcp.x/y", {"x": 1})),
         one("tool", Result("A", "r")),
     )
@@ -53,7 +53,7 @@ def test_items() -> None:
     ]  # fmt: skip
     assert items[1]["content"][1] == {
         "type": "input_image",
-        "image_url": "data:image/png;base64,AAAA",
+        "image_url": "data:image/png;base64,iVBORw0KGgo=",
         "detail": "auto",
     }
     assert (items[2]["name"], items[2]["call_id"], items[3]["call_id"]) == ("mcp.x/y", "A", "A")

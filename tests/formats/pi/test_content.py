@@ -58,10 +58,11 @@ def test_blocks() -> None:
     """Texts, thinking, calls and images; a kind that is not known is carried."""
     thinking = {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"}
     call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"a": 1}}
-    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    image = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
     blocks = [{"type": "text", "text": "a"}, thinking, call, image, {"type": "odd"}, 3]
     assert read({"type": "message", "message": {"role": "assistant", "content": blocks}}).parts == [
-        Text("a"), Thinking("hm", thinking), Call("c", "bash", {"a": 1}, call), Image("image/png", "AAAA", raw=image),
+        Text("a"), Thinking("hm", thinking), Call("c", "bash", {"a": 1}, call),
+        Image("image/png", "iVBORw0KGgo=", raw=image),
         Other("odd", {"type": "odd"}),
     ]  # fmt: skip
 

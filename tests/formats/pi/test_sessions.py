@@ -56,7 +56,8 @@ def test_thinking_keeps_its_words() -> None:
 def test_what_it_cannot_hold_is_counted() -> None:
     """Links to pictures, parts of other kinds, the role of a system message."""
     written = made(
-        one("system", "s"), one("user", "q", Image("image/png", "AAAA"), Image(url="https://x/y"), Other("x", {}))
+        one("system", "s"),
+        one("user", "q", Image("image/png", "iVBORw0KGgo="), Image(url="https://x/y"), Other("x", {})),
     )
     assert [block["type"] for block in rows(written)[2]["message"]["content"]] == ["text", "image"]
     assert written.repairs.left_out == {"role of a system message (it is the user's)": 1, "image": 1, "x": 1}
