@@ -59,4 +59,10 @@ def _outcome(outcome: Any) -> tuple[Any, str]:
     return outcome.get("value", outcome), ""
 
 
-FORMAT = Dialect("goose", put, was_chat=True)
+def hides(row: Json) -> bool:
+    """Whether Goose shows the row to the user alone: what it compacted, and its own notices."""
+    metadata = row.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("agentVisible") is False
+
+
+FORMAT = Dialect("goose", put, was_chat=True, hides=hides)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.formats.chat_dialects import Dialect, parts
+from ctxkit.core.transcript import View
+from ctxkit.formats.chat_dialects import Dialect, _record, parts
 from tests.cli.runner import lines
 from tests.formats.reading import contents, read
 
@@ -27,8 +28,17 @@ def test_rows(size: int) -> None:
 def test_a_row_that_cannot_be_put() -> None:
     """Nested too deeply: a row without a message. A number that JSON does not have costs none."""
     deep = b'{"said":' + b"[" * 5000 + b"]" * 5000 + b"}"
-    made = MADE.reader()
-    assert [made._chat(raw).role for raw in (deep, b"[]", b'{"said":[NaN]}')] == [None, None, "user"]
+    assert [_record(raw) for raw in (deep, b"[]")] == [None, None]
+    odd = _record(b'{"said":[NaN]}')
+    assert odd is not None and MADE.reader()._chat(odd).role == "user"
+
+
+def test_a_row_that_is_not_sent() -> None:
+    """It has its number, and is not in the context; an op between the rows is none of them."""
+    hides = Dialect("made", MADE.put, hides=lambda row: row["said"] == "one")
+    found = read(hides, LOG, 2)
+    assert (len(found.messages), found.view) == (2, View([2], {1: "excluded"}))
+    assert read(MADE, LOG, 2).view is None
 
 
 @pytest.mark.parametrize(("value", "count"), [("x", 1), ([{}, 3, {}], 2), (None, 0), ({"a": 1}, 0)])

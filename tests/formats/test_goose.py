@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.transcript import View
 from ctxkit.formats.goose import FORMAT, put
 from tests.cli.runner import lines
-from tests.formats.reading import contents
+from tests.formats.reading import contents, read
 
 
 def request(**call: Any) -> dict[str, Any]:
@@ -55,3 +56,11 @@ def test_put() -> None:
     """The row about the session is no message; when one was made is its time."""
     assert put({"working_dir": "/", "description": "x"}) is None
     assert put({"role": "user", "created": 7, "content": "x"}) == {"role": "user", "content": "x", "ts": 7}
+
+
+def test_rows_for_the_user_alone() -> None:
+    """What the agent does not see has its number, and is no context: what Goose compacted, its notices."""
+    seen = [{"metadata": {"userVisible": True, "agentVisible": one}} for one in (False, True, None)]
+    rows = [{"role": "user", "created": n, "content": [{"type": "text", "text": "x"}]} for n in range(4)]
+    found = read(FORMAT, lines(*(row | more for row, more in zip(rows, [*seen, {}], strict=True))))
+    assert len(found.messages) == 4 and found.view == View([2, 3, 4], {1: "excluded"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.core.messages import Content, Message, Part, Repairs
 from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, RecordLinks, Row, Written
 from ctxkit.formats.foreign_keys import is_pi_message
 from ctxkit.formats.pi.content import content_of, recorded_of
@@ -48,6 +48,10 @@ class Pi(Format):
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
+
+    def instructs(self, content: Content, part: Part) -> bool:
+        """Whether it is the system prompt, which tells of pi's own tools."""
+        return content.role == "system"
 
     def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message without the text that pi puts around it, and with what context edits replaced."""

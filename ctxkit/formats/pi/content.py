@@ -68,6 +68,8 @@ def _parts(entry: dict[str, Any]) -> list[Part]:
             return [Text(BRANCH.format(words))]
         case {"role": "compactionSummary", "summary": str() as words}:
             return [Text(COMPACTED.format(words))]
+        case {"role": "system", "content": "", "sections": dict() as sections}:
+            return [Text(words) for words in sections.values() if isinstance(words, str) and words]
     return _blocks(message.get("content"))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit.core.messages import Call, Content, Part, Text, Thinking
+from ctxkit.core.messages import Call, Content, Message, Part, Text, Thinking
+from ctxkit.formats.pi.content import content_of
 from ctxkit.formats.pi.wire import portable, repair
 
 
@@ -43,3 +44,22 @@ def test_what_goes_on_to_another_program() -> None:
     found, repairs = portable(contents)
     assert found == [None, None, contents[2], None]
     assert repairs.left_out == {"failed response": 2, "empty message": 1}
+
+
+def prompt(content: str, **sections: str) -> dict[str, Any]:
+    """A system row as pi 1.6.0 writes it."""
+    return {"type": "message", "message": {"role": "system", "content": content, "sections": sections, "timestamp": 1}}
+
+
+def test_the_system_prompt() -> None:
+    """The first row is it, its words in sections; one without words is nothing; no other is sent, which is said."""
+    rows = [prompt("", preamble="You are pi.", tools="read, bash"), prompt(""), prompt("Later.")]
+    made = [content_of(Message(n, 0, 0, "system"), [row]) for n, row in enumerate(rows, 1)]
+    assert [[part.text for part in one.parts if isinstance(part, Text)] for one in made] == [
+        ["You are pi.", "read, bash"], [], ["Later."],
+    ]  # fmt: skip
+    sent, repairs = repair([made[0], Content("user", [Text("hi")])], "")
+    assert [one.role for one in sent] == ["system", "user"] and repairs.left_out == {}
+    sent, repairs = repair([Content("user", [Text("hi")]), made[2]], "")
+    assert [one.role for one in sent] == ["user"]
+    assert repairs.left_out == {"system prompt that is not the first": 1}
