@@ -51,11 +51,8 @@ def repair(contents: Sequence[Content], model: str) -> tuple[Sequence[Content], 
         if _is_failed(content, last=place == len(contents) - 1):
             repairs.leave_out("failed response")
             continue
-        if _field(content, "role") == "system":
-            if not going and content.parts:  # since 1.6.0 its first row is the system prompt
-                going.append(place)
-            elif content.parts:
-                repairs.leave_out("system prompt that is not the first")
+        if _field(content, "role") == "system" and (not content.parts or not going):
+            going.extend([place] * bool(content.parts))  # since 1.6.0 the first row is the system prompt
             continue
         if _field(content, "role") not in ROLES:
             repairs.leave_out("message of a role that pi does not send")

@@ -62,4 +62,4 @@ def test_the_system_prompt() -> None:
     assert [one.role for one in sent] == ["system", "user"] and repairs.left_out == {}
     sent, repairs = repair([Content("user", [Text("hi")]), made[2]], "")
     assert [one.role for one in sent] == ["user"]
-    assert repairs.left_out == {"system prompt that is not the first": 1}
+    assert repairs.left_out == {"message of a role that pi does not send": 1}
