@@ -293,6 +293,12 @@ class UnknownFormat(CtxkitError):
     code = ExitCode.REFUSED
 
 
+class CannotUnpack(CtxkitError):
+    """A compressed log is damaged or not whole, or unpacks to more than can be meant."""
+
+    code = ExitCode.REFUSED
+
+
 class Unforeseen(CtxkitError):
     """One of many files, at which ctxkit itself fails: the error names it, and the others are read."""
 

@@ -19,6 +19,7 @@ from ctxkit.cli.options import Assembling, Looking, Reading, RequestOptions, Sel
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count, home_short
 from ctxkit.core.context import KNOWN, in_order
+from ctxkit.core.log_name import COMPRESSED
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
@@ -40,7 +41,7 @@ from ctxkit.errors import (
 from ctxkit.logfile.append import check_id
 from ctxkit.logfile.open import NOW
 from ctxkit.store.config import Config
-from ctxkit.store.folder import SIDECAR
+from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
 from ctxkit.store.source import Source
 from ctxkit.when import with_zone
 
@@ -90,7 +91,9 @@ def opened(
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
-        if os.path.isdir(log + SIDECAR) and not os.path.lexists(log):
+        if not os.path.lexists(log) and os.path.lexists(log + COMPRESSED):
+            raise NoSuchLog(error.message, f"it was compressed: {log}{COMPRESSED}") from error
+        if os.path.isdir(sidecar_name(log)) and not os.path.lexists(log):
             raise NoSuchLog(error.message, f"its sidecar still exists: ctxkit snapshots {log}") from error
         if not os.path.lexists(log) and (near := near_path(log)):
             raise NoSuchLog(error.message, f"{near}?") from error
@@ -177,7 +180,7 @@ def near_path(path: str) -> str:
 
 def _is_next_argument(command: str, word: str) -> bool:
     """Whether the word in LOG's place looks like the next argument: a label, an op, numbers, a duration."""
-    if os.sep in word or word.endswith((".jsonl", ".json")):
+    if os.sep in word or word.endswith(LOG_ENDINGS):
         return False
     return command in ("mark", "rewind", "undo", "window", "add") or re.fullmatch(r"[0-9][0-9.,-]*", word) is not None
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ctxkit.errors import Usage
+from ctxkit.store.folder import LOG_ENDINGS
 
 
 class CommandEntry(NamedTuple):
@@ -93,7 +94,7 @@ def names_log(word: str) -> bool:
     """Whether a word, where something else may stand too, names a log or a folder; a log need not exist."""
     if word.startswith("-") or word == COMPLETE:
         return False
-    return word.startswith("@") or os.sep in word or word.endswith((".jsonl", ".json")) or os.path.lexists(word)
+    return word.startswith("@") or os.sep in word or word.endswith(LOG_ENDINGS) or os.path.lexists(word)
 
 
 COMPLETE = "__complete"

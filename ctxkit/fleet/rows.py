@@ -51,7 +51,7 @@ Rows: TypeAlias = dict[str, list[Row]]
 CONFIG = "config.toml"
 DIGITS = 32
 """Hex digits of the id of a transcript."""
-ENDINGS = re.compile(r"(?<=.)(\.(jsonl?|ndjson|traj|eval|txt|log))+$")
+ENDINGS = re.compile(r"(?<=.)(\.(jsonl?|ndjson|traj|eval|txt|log|zst))+$")
 TOUCHED: dict[How, str] = {
     "read": "read", "edit": "edited", "write": "written", "create": "created", "delete": "deleted",
 }  # fmt: skip

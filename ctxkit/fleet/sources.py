@@ -19,17 +19,13 @@ import msgspec
 from ctxkit.errors import CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.fleet.rows import CONFIG
 from ctxkit.fleet.tables import missing
-from ctxkit.store.folder import SIDECAR, is_sidecar, walk
+from ctxkit.store.folder import LOG_ENDINGS, is_sidecar, sidecar_name, walk
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.source import open_log
+from ctxkit.store.source import open_log, plain_bytes
 
 CHECKS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "LastModified", "last_modified", "updated", "created")
 """What file systems say of a file that changes with its content, the surest first."""
-
-
-JSON = (".json", ".jsonl")
-"""Ends of names of files that have a row if they cannot be read; other files found in a folder are skipped."""
 
 
 class SourceBytes(NamedTuple):
@@ -60,16 +56,17 @@ class SourceFile(msgspec.Struct, frozen=True, order=True):
         if is_url(self.name):
             fs, path = file_system(self.name)
             with named_errors(self.name):
-                held = {name: fs.cat_file(f"{path}{SIDECAR}/{name}") for name in self.beside}
-                return SourceBytes(fs.cat_file(path), held)
-        folder = Path(os.path.realpath(self.name) + SIDECAR)
+                held = {name: fs.cat_file(f"{sidecar_name(path)}/{name}") for name in self.beside}
+                data = fs.cat_file(path)
+            return SourceBytes(plain_bytes(data, self.name), held)
+        folder = Path(sidecar_name(os.path.realpath(self.name)))
         held = {name: _bytes(folder / name) for name in self.beside}
         return SourceBytes(_bytes(Path(self.name)), held)
 
 
 def may_have_rows(file: SourceFile) -> bool:
-    """Whether somebody would look for the rows of a file, even if it is no log."""
-    return file.named or file.name.endswith(JSON)
+    """Whether somebody would look for the rows of a file, even if it is no log: by its name it is one."""
+    return file.named or file.name.endswith(LOG_ENDINGS)
 
 
 def is_url(place: str) -> bool:
@@ -170,10 +167,11 @@ def _remote(place: str) -> Iterator[SourceFile]:
         if at is None:
             files.append(url)
         elif at == len(parts) - 2 and _counts(parts[-1]):
-            beside.setdefault("/".join(parts[: at + 1]).removesuffix(SIDECAR), []).append(parts[-1])
+            beside.setdefault("/".join(parts[: at + 1]), []).append(parts[-1])
     for url in files:
-        some = beside.get(url, [])
-        marks = [_mark(whole[url]), *(f"{one} {_mark(whole[f'{url}{SIDECAR}/{one}'])}" for one in some)]
+        folder = sidecar_name(url)
+        some = beside.get(folder, [])
+        marks = [_mark(whole[url]), *(f"{one} {_mark(whole[f'{folder}/{one}'])}" for one in some)]
         stamp = "; ".join(marks) if all(marks) else ""
         yield SourceFile(url, int(whole[url].get("size") or 0), stamp, tuple(some), named=len(found) == 1)
 

@@ -99,7 +99,7 @@ class Format(Protocol):
     """True if its files were read as native logs before the format was added. A file with ops stays one."""
     agents: tuple[str, str, str] | None = None
     """Where the program keeps its agents' logs, or None: the folder, inside the one named like the log (without its
-    ending), and what a file's name has before and after the agent's name."""
+    ending), and what a file's name has before and after the agent's name. There may be folders in it."""
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """Whether the first records of a file (without ops, at most 50) have this format.

@@ -22,12 +22,13 @@ class SessionFolder(NamedTuple):
     """Where a program keeps its sessions.
 
     `variable`: the environment variable with its folder, "" for none; `folder`: the default, below the home; `inside`:
-    the folder of the sessions in it.
+    the folder of the sessions in it; `retired`: the one of sessions that the user archived, side by side, "" for none.
     """
 
     variable: str
     folder: str
     inside: str
+    retired: str = ""
 
     def path(self, env: Mapping[str, str]) -> Path:
         """The folder of the sessions in the environment `env`."""
@@ -70,7 +71,7 @@ FORMATS: dict[str, FormatEntry] = {
             "compactions, rollbacks, reasoning",
             "events, which say most things a second time",
             "ctxkit.formats.codex",
-            home=SessionFolder("CODEX_HOME", ".codex", "sessions"),
+            home=SessionFolder("CODEX_HOME", ".codex", "sessions", "archived_sessions"),
         ),
         FormatEntry(
             "pi",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from ctxkit.core.log_name import plain_name
 from ctxkit.core.text.json_text import loads
 
 START = 1 << 16
@@ -42,7 +43,8 @@ class SessionLayout(NamedTuple):
     `pattern`: the path of a session below the home of sessions, where `*` is the name of a folder or file. `slug`: maps
     a working folder to the first folder of that path; None if they are unrelated. `cut`: characters of a slug before a
     digest. `id`: finds the id in a path. `keys`: the paths of folder, branch and id in a row. `skip`: names of files
-    that are no sessions. `flat`: the variable that names one folder for all sessions.
+    that are no sessions. `flat`: the variable that names one folder for all sessions. `pattern` and `id` are of names
+    without `.zst`.
     """
 
     pattern: str
@@ -173,8 +175,9 @@ def _small_text(path: Path) -> str:
 def session_id(format: str, path: str) -> str:
     """The id in a session's path (of Gemini CLI its beginning), else the name of the file."""
     layout = LAYOUTS.get(format)
-    found = layout.id.search(path) if layout is not None else None
-    return found[1] if found is not None else path.rpartition("/")[2].partition(".")[0]
+    plain = plain_name(path)
+    found = layout.id.search(plain) if layout is not None else None
+    return found[1] if found is not None else plain.rpartition("/")[2].partition(".")[0]
 
 
 def head(format: str, start: bytes) -> SessionHead:
@@ -207,7 +210,8 @@ def _of_row(layout: SessionLayout, row: dict[str, Any]) -> SessionHead:
     inner: dict[str, Any] = payload if isinstance(payload, dict) else row
     source = inner.get("source")
     sub = (isinstance(source, dict) and "subagent" in source) or inner.get("thread_source") == "subagent"
-    sub = sub or row.get("isSidechain") is True or row.get("kind") == "subagent"
+    beside = row.get("isSidechain") is True and isinstance(row.get("agentId"), str)  # without an id: in the session
+    sub = sub or beside or row.get("kind") == "subagent"
     return SessionHead(_plain(folder), branch, name, sub)
 
 

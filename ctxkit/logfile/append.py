@@ -114,7 +114,7 @@ class AppendableLog(OpenLog):
             """`ops`: ops of ctxkit came; else also look for an op in the log itself, such as `interrupted`."""
             path, seen = opening.path, opening.source.seen
             if not ops and path is not None and seen is not None and opening.laid_out is opening.source:
-                ops = _holds_op(open_log(path), seen.size)
+                ops = _holds_op(open_log(path), opening.source.size)
             grown(ops)
 
         if self.transcript.missing:
@@ -160,7 +160,9 @@ class AppendableLog(OpenLog):
         if not opening.format.native:
             owner = opening.format.name
             what = f"is a {owner} file, which another program owns"
-            if opening.format is FOREIGN:
+            if opening.source.compressed:
+                what = "is compressed"
+            elif opening.format is FOREIGN:
                 what = "carries the keys of another program's log"
             raise ForeignLog(
                 f"{opening.name} {what}: no message was added",

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from ctxkit.core.identity import identity
+from ctxkit.core.log_name import COMPRESSED
 from ctxkit.core.messages import Content, Damage, Message
 from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.text.json_text import loads
@@ -138,8 +139,10 @@ def read_held(
     `container`: what `containers.find` found in them, if it was asked already. Raises UnknownFormat,
     ManyConversations, Usage for a format or a conversation that is not known.
     """
+    source = Source(name, data)
+    source.compressed = name.endswith(COMPRESSED)  # the bytes are unpacked already
     opening = read_source(
-        name, Path(name), Source(name, data), beside, conversation=conversation, format=format, container=container
+        name, Path(name), source, beside, conversation=conversation, format=format, container=container
     )
     _look_for_words(opening)
     return opening
@@ -215,7 +218,7 @@ def read_source(
     _refuse_other_text(name, transcript, laid_out, asked=format != AUTO)
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
-    format_, in_place = _place(format_, transcript, path, sidecar)
+    format_, in_place = _place(format_, transcript, path, sidecar, compressed=source.compressed)
     opening = Opening(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line, in_place,
@@ -247,12 +250,17 @@ def identity_of(opening: Opening, message: Message, content: Callable[[], Conten
     return identity(message, content())
 
 
-def _place(format: Format, transcript: Transcript, path: Path | None, sidecar: Sidecar | None) -> tuple[Format, bool]:
+def _place(
+    format: Format, transcript: Transcript, path: Path | None, sidecar: Sidecar | None, *, compressed: bool
+) -> tuple[Format, bool]:  # fmt: skip
     """The format, and whether ops are appended to the log itself.
 
     If the log has ops, further ones go to the same place, even if the log without ops would be treated differently.
-    Neither a stricter detection of the format nor a record that another program appends changes that.
+    Neither a stricter detection of the format nor a record that another program appends changes that. A line cannot be
+    appended to a compressed file.
     """
+    if compressed and path is not None:
+        return chat.FOREIGN if format is chat.FORMAT else format, False
     if transcript.ops:
         if format is chat.FOREIGN:
             return chat.FORMAT, True
@@ -351,7 +359,8 @@ def reread(opening: Opening) -> Opening:
         source = open_log(opening.path)
         old, new = before.seen, source.seen
         grown = old is not None and new is not None and (old.dev, old.ino) == (new.dev, new.ino)
-        grown = grown and source.size >= before.size and not opening.reader.released
+        same = old == new if source.compressed else source.size >= before.size  # packed anew it may be any other text
+        grown = grown and same and not opening.reader.released
     whole = opening.laid_out.grown(source) if isinstance(opening.laid_out, JoinedSource) else source
     alike = opening.laid_out is opening.source or whole is not source
     if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):

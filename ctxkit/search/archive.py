@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from ctxkit.errors import ArchiveFailed, CtxkitError, Usage
 from ctxkit.formats.session_folders import MARKER, REGISTRY, START, TRUSTED, head, pi_slug
-from ctxkit.search.project_sessions import SessionFile, SessionHome, all_files, home_folders, session_homes
+from ctxkit.search.project_sessions import SessionFile, SessionHome, files_of, session_head, session_homes
 from ctxkit.search.prompt_history import history_file
 from ctxkit.store import atomic
 from ctxkit.store.archive_files import REPLACED, Archive, Difference
-from ctxkit.store.folder import SIDECAR
+from ctxkit.store.folder import SIDECAR, sidecar_name
 from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.source import start_of
 
 NOWHERE = "--unknown--"
 """The folder for sessions without a working folder, of a program that keeps all sessions in one folder."""
@@ -27,7 +28,7 @@ NOWHERE = "--unknown--"
 class ArchiveItem(NamedTuple):
     """A file for the archive. `name`: its path there; `keep`: the folder for the copies that it replaces.
 
-    `session`: it is a session itself, not a file beside one.
+    `session`: it is a session itself, not a file beside one, or the log of an agent's own agent.
     """
 
     original: Path
@@ -47,11 +48,11 @@ class Archived(NamedTuple):
 
 def items(env: Mapping[str, str]) -> Iterator[ArchiveItem]:
     """All files for an archive of the agents' sessions: each session before the files beside it."""
-    named = home_folders({"HOME": os.curdir})
-    for home in session_homes(env, archived=False):
-        top = os.path.normpath(named[home.format])
+    copies = session_homes({"HOME": os.curdir}, archived=False)
+    for home, copy in zip(session_homes(env, archived=False), copies, strict=True):
+        top = os.path.normpath(copy.folder)
         seen = set[str]()
-        for one in sorted(all_files(env, home.format, archived=False)):
+        for one in sorted(files_of(home)):
             yield from _of_session(home, one, os.path.join(top, _place(home, one)))
             yield from _markers(home, one, top, seen)
         if home.format == "claude-code":
@@ -89,10 +90,10 @@ def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False, repa
 def refuse_home(folder: Path, env: Mapping[str, str]) -> None:
     """Raises Usage for a folder in which an agent keeps its own sessions, or a folder inside one."""
     there = Path(os.path.realpath(folder))
-    for home in session_homes(env, archived=False):
+    copies = session_homes({"HOME": str(there)}, archived=False)
+    for home, copy in zip(session_homes(env, archived=False), copies, strict=True):
         own = Path(os.path.realpath(home.folder))
-        copy = there / home_folders({"HOME": str(there)})[home.format].relative_to(there)
-        if there.is_relative_to(own) or copy == own:
+        if there.is_relative_to(own) or copy.folder == own:
             text = f"{folder} cannot be the archive: {home.format} keeps its own sessions there: nothing was copied"
             raise Usage(text, "name a folder of its own")
 
@@ -102,20 +103,19 @@ def _place(home: SessionHome, one: SessionFile) -> str:
     if not home.flat:
         return os.path.relpath(one.path, home.folder)
     try:
-        with open(one.path, "rb") as file:
-            begun = head(one.format, file.read(START)).folder
-    except OSError:
+        begun = head(one.format, start_of(one.path, START)).folder
+    except CtxkitError:
         begun = ""
     return os.path.join(pi_slug(begun) if begun else NOWHERE, os.path.basename(one.path))
 
 
 def _of_session(home: SessionHome, one: SessionFile, name: str) -> Iterator[ArchiveItem]:
     """A session, its sidecar, and the folder of the same name in which Claude Code keeps further files of it."""
-    path, keep = Path(one.path), f"{name}{SIDECAR}/{REPLACED}"
-    yield ArchiveItem(path, name, keep, home.format, session=True)
+    path, keep = Path(one.path), f"{sidecar_name(name)}/{REPLACED}"
+    yield ArchiveItem(path, name, keep, home.format, session=not session_head(one).sub)
     sidecar = Sidecar(path)
     if not sidecar.ignored:
-        yield from _below(sidecar.folder, f"{name}{SIDECAR}", keep, home.format)
+        yield from _below(sidecar.folder, sidecar_name(name), keep, home.format)
     own = path.with_suffix("")
     if own != path and not os.path.islink(own):
         yield from _below(own, os.path.splitext(name)[0], keep, home.format)

@@ -68,6 +68,7 @@ def session_of(path: Path, format: str) -> Path | None:
     if place is None:
         return None
     folder, before, behind = place
-    if path.parent.name != folder or not (path.name.startswith(before) and path.name.endswith(behind)):
+    own = next((one.parent for one in path.parents if one.name == folder), None)
+    if own is None or not (path.name.startswith(before) and path.name.endswith(behind)):
         return None
-    return path.parent.parent.with_name(path.parent.parent.name + path.suffix)
+    return own.with_name(own.name + path.suffix)

@@ -16,7 +16,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.search.full_search import Search
 from ctxkit.search.prefilter import WordPrefilter
 from ctxkit.search.sessions import Session
-from ctxkit.store.folder import SIDECAR, FolderEntry
+from ctxkit.store.folder import FolderEntry, sidecar_name
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
@@ -54,7 +54,7 @@ def _entry(path: Path) -> FolderEntry:
         found = os.stat(path)
     except OSError:
         return FolderEntry(path, None)
-    return FolderEntry(path, found, alone=not (path.is_symlink() or os.path.lexists(f"{path}{SIDECAR}")))
+    return FolderEntry(path, found, alone=not (path.is_symlink() or os.path.lexists(sidecar_name(str(path)))))
 
 
 def _named(session: Session, needle: Needle) -> bool:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ctxkit.core.text.search_pattern import Needle
+from ctxkit.errors import CtxkitError
 from ctxkit.search.file_cache import key
-from ctxkit.store.folder import START, FolderEntry, may_be_log
+from ctxkit.store.folder import FolderEntry
 from ctxkit.store.index import settled, stamp
-from ctxkit.store.opening import FLAGS
+from ctxkit.store.source import open_log
 from ctxkit.store.words import NO_LOG, WordIndex, available, looked_at
 
 BUDGET = 0.5
@@ -80,12 +81,9 @@ class WordPrefilter:
 def _row(path: bytes, found: os.stat_result) -> tuple[str, int, bytes] | None:
     """The stamp, kind and words of a file; None if it changed since, or so recently that a change may not show."""
     try:
-        fd = os.open(path, os.O_RDONLY | FLAGS)
-        try:
-            what, text = looked_at(fd, found.st_size, may_be_log(os.pread(fd, START, 0)))
-            now = os.fstat(fd)
-        finally:
-            os.close(fd)
-    except OSError:
+        with open_log(os.fsdecode(path)) as source:
+            what, text = looked_at(source)
+        now = os.stat(path)
+    except (CtxkitError, OSError):
         return None
     return (stamp(found), what, text) if stamp(now) == stamp(found) and settled(found) else None

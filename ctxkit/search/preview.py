@@ -59,8 +59,9 @@ class SessionPreview(msgspec.Struct, frozen=True):
     `messages`: all of them, also on branches and in sidechains; `conversations`: how many a file has; of several, the
     title is that of the first with one. `damaged`: how many places. `folder`, `branch`: the folder that it was begun
     in, and its newest git branch, "" if its program does not record them. `tokens`: what the provider counted for the
-    newest request and its reply; None if nothing is recorded, or ops have changed the context since. `before`: the path
-    and stamp of each file in which its history begins; a missing one has neither.
+    newest request and its reply; None if nothing is recorded, or ops have changed the context since. `sub`: it is the
+    log of an agent's own agent. `before`: the path and stamp of each file in which its history begins; a missing one has
+    neither.
     """
 
     format: str
@@ -74,6 +75,7 @@ class SessionPreview(msgspec.Struct, frozen=True):
     folder: str = ""
     branch: str = ""
     tokens: int | None = None
+    sub: bool = False
     before: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -120,6 +122,7 @@ def glance(
         branch=_branch(opening) or begun.branch,
         tokens=_tokens(opening) if ledger is None and not transcript.missing else None,
         before=_before(opening),
+        sub=begun.sub,
     )
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ctxkit.errors import NoSuchLog
+from ctxkit.core.log_name import COMPRESSED, plain_name
+from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.formats import registry
 from ctxkit.formats.session_folders import (
     LAYOUTS,
@@ -33,6 +34,7 @@ from ctxkit.formats.session_folders import (
 )
 from ctxkit.store.config import load
 from ctxkit.store.sidecar import user_cache, user_config
+from ctxkit.store.source import start_of
 
 if TYPE_CHECKING:
     from ctxkit.store.index import Index, Row
@@ -108,6 +110,14 @@ def home_folders(env: Mapping[str, str]) -> dict[str, Path]:
     return {name: home.path(env) for name, home in registry.HOMES.items()}
 
 
+def _all_folders(env: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """Formats and folders: those of `home_folders`, each before that of the sessions that its user archived."""
+    for name, folder in home_folders(env).items():
+        yield name, folder
+        if retired := registry.HOMES[name].retired:
+            yield name, folder.with_name(retired)
+
+
 class SessionHome(NamedTuple):
     """A folder of sessions of one format: the program's own, or its copy in an archive.
 
@@ -126,26 +136,41 @@ class SessionHome(NamedTuple):
         return self.original is not None
 
     @property
+    def is_retired(self) -> bool:
+        """Whether it is the folder of the sessions that the program's user archived."""
+        retired = registry.HOMES[self.format].retired
+        return bool(retired) and self.folder.name == retired
+
+    @property
     def place(self) -> Path:
         """The folder in which the sessions are now."""
         return Path(self.flat) if self.flat and not self.is_archived else self.folder
 
     def has_original(self, path: str) -> bool:
         """Whether the original of a file or folder in the copy still exists."""
+        if self.original is None:
+            return False
+        name = plain_name(os.path.basename(path))
         if self.flat:
-            return os.path.lexists(os.path.join(self.flat, os.path.basename(path)))
-        return self.original is not None and os.path.lexists(self.original / os.path.relpath(path, self.folder))
+            places = [Path(self.flat, name)]
+        else:
+            places = [self.original / os.path.relpath(plain_name(path), self.folder)]
+        if retired := registry.HOMES[self.format].retired:  # it may have been archived since, or taken back
+            root = self.original.parent
+            day = name.removeprefix("rollout-")[:10].split("-")
+            places += [root / retired / name, root.joinpath(registry.HOMES[self.format].inside, *day, name)]
+        return any(os.path.lexists(f"{place}{ending}") for place in places for ending in ("", COMPRESSED))
 
 
 def session_homes(env: Mapping[str, str], *, archived: bool = True) -> Iterator[SessionHome]:
     """The folders of all programs, existing or not; then those of the archive that the user's config names."""
-    own = home_folders(env)
-    for name, folder in own.items():
+    own = list(_all_folders(env))
+    for name, folder in own:
         yield SessionHome(name, folder, flat=env.get(LAYOUTS[name].flat, ""))
     archive = archive_folder(env) if archived else None
     if archive is not None:
-        for name, folder in home_folders({"HOME": str(archive)}).items():
-            yield SessionHome(name, folder, own[name], env.get(LAYOUTS[name].flat, ""))
+        for (name, folder), (_, original) in zip(_all_folders({"HOME": str(archive)}), own, strict=True):
+            yield SessionHome(name, folder, original, env.get(LAYOUTS[name].flat, ""))
 
 
 def archive_folder(env: Mapping[str, str]) -> Path | None:
@@ -180,27 +205,36 @@ def all_files(env: Mapping[str, str], format: str | None = None, *, archived: bo
     return _candidates(env, None, format, archived=archived)
 
 
+def files_of(home: SessionHome) -> Iterator[SessionFile]:
+    """Every session file of a home, in no order; nothing is read."""
+    return _in_home(home, None)
+
+
 def _candidates(
     env: Mapping[str, str], of: Project | None, format: str | None, *, archived: bool = True
 ) -> Iterator[SessionFile]:
     for home in session_homes(env, archived=archived):
-        name = home.format
-        if format is not None and name != format:
-            continue
-        layout = LAYOUTS[name]
-        pieces = layout.pattern.split("/")
-        flat = "" if home.is_archived else home.flat
-        folders = [(flat, "")] if flat else _folders(name, layout, str(home.folder), of)
-        within = pieces[-1:] if flat else pieces if folders is None else pieces[1:]
-        for folder, begun in [(str(home.folder), "")] if folders is None else folders:
-            for path, found in _below(folder, within):
-                if home.is_archived and home.has_original(path):
-                    continue
-                if found.st_size and not (layout.skip and layout.skip.match(os.path.basename(path))):
-                    yield SessionFile(
-                        path, name, found.st_mtime_ns, found.st_size, begun, session_id(name, path),
-                        f"{found.st_dev}:{found.st_ino}",
-                    )  # fmt: skip
+        if format is None or home.format == format:
+            yield from _in_home(home, of)
+
+
+def _in_home(home: SessionHome, of: Project | None) -> Iterator[SessionFile]:
+    """The files of a home that may be sessions of a project."""
+    name, layout = home.format, LAYOUTS[home.format]
+    pieces = layout.pattern.split("/")
+    flat = "" if home.is_archived else home.flat
+    flat = str(home.folder) if home.is_retired else flat
+    folders = [(flat, "")] if flat else _folders(name, layout, str(home.folder), of)
+    within = pieces[-1:] if flat else pieces if folders is None else pieces[1:]
+    for folder, begun in [(str(home.folder), "")] if folders is None else folders:
+        for path, found in _below(folder, within):
+            if home.is_archived and home.has_original(path):
+                continue
+            if found.st_size and not (layout.skip and layout.skip.match(os.path.basename(path))):
+                yield SessionFile(
+                    path, name, found.st_mtime_ns, found.st_size, begun, session_id(name, path),
+                    f"{found.st_dev}:{found.st_ino}",
+                )  # fmt: skip
 
 
 def _folders(format: str, layout: SessionLayout, home: str, of: Project | None) -> list[tuple[str, str]] | None:
@@ -227,7 +261,10 @@ def _folders(format: str, layout: SessionLayout, home: str, of: Project | None) 
 
 
 def _below(folder: str, pieces: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a folder that fit a pattern, given as path components; unreadable ones are skipped."""
+    """The regular files below a folder that fit a pattern, given as path components; unreadable ones are skipped.
+
+    A compressed file fits as the plain one does, and is left out beside it.
+    """
     first, *rest = pieces
     try:
         if "*" not in first:
@@ -235,7 +272,11 @@ def _below(folder: str, pieces: Sequence[str]) -> Iterator[tuple[str, os.stat_re
         else:
             fits = re.compile(translate(first)).match
             with os.scandir(folder) as entries:
-                paths = [entry.path for entry in entries if fits(entry.name) and (not rest or _may_be_folder(entry))]
+                if rest:
+                    paths = [entry.path for entry in entries if fits(entry.name) and _may_be_folder(entry)]
+                else:
+                    files = {entry.path for entry in entries if fits(plain_name(entry.name))}
+                    paths = [path for path in files if (plain := plain_name(path)) == path or plain not in files]
     except OSError:
         return
     for path in paths:
@@ -267,7 +308,7 @@ class _Starts:
         """The head of a session; empty if it cannot be read."""
         if self._read < FEW:
             self._read += 1
-            return _read_head(one)
+            return session_head(one)
         if self._known is None:
             self._known = self._index().below(KIND, b"/")
         key = os.fsencode(one.path)
@@ -275,7 +316,7 @@ class _Starts:
         if row is not None and row[0] == one.inode:
             with suppress(msgspec.MsgspecError):
                 return _head(row[1])
-        start = _read_head(one)
+        start = session_head(one)
         if start.folder:  # without one, later rows may still name it
             self._new[key] = one.inode, msgspec.json.encode(start)
         return start
@@ -294,17 +335,11 @@ class _Starts:
 _head = msgspec.json.Decoder(SessionHead).decode
 
 
-def _read_head(one: SessionFile) -> SessionHead:
+def session_head(one: SessionFile) -> SessionHead:
     """The head of a session, from the start of its file; empty if it cannot be read."""
     try:
-        fd = os.open(one.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    except OSError:
-        return SessionHead()
-    try:
-        start = os.pread(fd, FIRST, 0)
+        start = start_of(one.path, FIRST)
         found = head(one.format, start)
-        return head(one.format, os.pread(fd, START, 0)) if not found.folder and len(start) == FIRST else found
-    except OSError:
+        return head(one.format, start_of(one.path, START)) if not found.folder and len(start) == FIRST else found
+    except CtxkitError:
         return SessionHead()
-    finally:
-        os.close(fd)

@@ -36,7 +36,7 @@ from ctxkit.search.project_sessions import (
 from ctxkit.search.prompt_history import history_file, lost_sessions
 from ctxkit.search.resumed import Origin, origins
 from ctxkit.store.config import load
-from ctxkit.store.folder import SIDECAR, FolderEntry, Known, named, walk
+from ctxkit.store.folder import FolderEntry, Known, logs_of, named, walk
 from ctxkit.store.index import Index, settled
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
@@ -96,11 +96,15 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct):
-    """The result of a search. `orphans`: sidecars without their log; `failed`: paths that cannot be read, and why."""
+    """The result of a search. `orphans`: sidecars without their log; `failed`: paths that cannot be read, and why.
+
+    `agents`: how many logs of an agent's own agents are left out.
+    """
 
     sessions: list[Session]
     orphans: list[Path]
     failed: list[tuple[Path, CtxkitError]]
+    agents: int = 0
     names: Mapping[str, str] = {}
     """Path -> its name (`@`, `@2`), of the sessions of a project."""
 
@@ -124,6 +128,7 @@ def find_sessions(
     Raises NothingMatched if no agent's folder exists; NoSuchLog, NoPermission for a place that cannot be read.
     """
     known = os.environ if env is None else env
+    named = [] if places is None else [Path(place) for place in places]
     search = _Search(known, progress, CachedFiles(Index(user_cache(known))) if index else None)
     try:
         if here is not None:
@@ -140,19 +145,30 @@ def find_sessions(
                     search.below(home.place, home)
             search.lost()
         else:
-            for place in map(Path, places):
+            for place in named:
                 search.below(place)
     finally:
         search.end()
     found = search.found
     if not agents:
-        paths = {session.path for session in found.sessions}
-        found.sessions = [one for one in found.sessions if session_of(one.path, one.glance.format) not in paths]
+        own = _without_agents(found.sessions, named)
+        found.agents, found.sessions = len(found.sessions) - len(own), own
     if here is not None:
         found.sessions.sort(key=lambda one: (-one.written, os.fsencode(one.path)))
     else:
         found.sessions.sort(key=lambda one: (-one.time, -one.modified, os.fsencode(one.path)))
     return found
+
+
+def _without_agents(sessions: Sequence[Session], places: Sequence[Path]) -> list[Session]:
+    """The sessions without the logs of an agent's own agents: these belong to the session that started them.
+
+    Those that are among `places` stay; all of them do if nothing else was found below the places.
+    """
+    paths = {one.path for one in sessions}
+    alone = [one for one in sessions if one.path in places or session_of(one.path, one.glance.format) not in paths]
+    own = [one for one in alone if one.path in places or not one.glance.sub]
+    return alone if places and not own else own
 
 
 def find_files(files: Sequence[SessionFile], *, env: Mapping[str, str], progress: Step | None = None) -> Found:
@@ -267,7 +283,7 @@ class _Search:
 
     def _sidecar(self, folder: Path) -> None:
         """Report a sidecar without its log; it is never changed."""
-        if not os.path.lexists(folder.with_name(folder.name.removesuffix(SIDECAR))):
+        if not any(map(os.path.lexists, logs_of(str(folder)))):
             self.found.orphans.append(folder)
 
     def _file(self, entry: FolderEntry, found: os.stat_result, *, named: bool) -> None:

@@ -12,7 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.core.log_name import COMPRESSED, plain_name
+
 SIDECAR = ".ctxkit"
+LOG_ENDINGS = (".jsonl", ".json", f".jsonl{COMPRESSED}", f".json{COMPRESSED}")
+"""Ends of the names of logs."""
 START = 1 << 16
 """Bytes at the start of a file in which the first JSON object or array begins, if it is a log."""
 
@@ -39,6 +43,17 @@ def is_sidecar(name: str) -> bool:
     return name.endswith(SIDECAR) and name != SIDECAR
 
 
+def sidecar_name(log: str) -> str:
+    """The name, or the path, of the sidecar of a log. It stays the same when a program compresses the log."""
+    return plain_name(log) + SIDECAR
+
+
+def logs_of(sidecar: str) -> tuple[str, str]:
+    """The names, or the paths, that the log of a sidecar can have: plain, compressed."""
+    log = sidecar.removesuffix(SIDECAR)
+    return log, log + COMPRESSED
+
+
 def file_name(path: str | Path) -> str:
     """The path of a file as a word: `./-` and `./@x`, because `-` is standard input and `@x` a session."""
     name = os.fspath(path)
@@ -56,15 +71,16 @@ def without_sidecars(places: Sequence[str]) -> Sequence[str]:
 def _in_sidecar(place: str) -> bool:
     path = os.path.normpath(place)
     while path != (above := os.path.dirname(path)) and above:
-        if is_sidecar(os.path.basename(path)) and os.path.isfile(path.removesuffix(SIDECAR)):
+        if is_sidecar(os.path.basename(path)) and any(map(os.path.isfile, logs_of(path))):
             return True
         path = above
-    return is_sidecar(path) and os.path.isfile(path.removesuffix(SIDECAR))
+    return is_sidecar(path) and any(map(os.path.isfile, logs_of(path)))
 
 
 def walk(folder: Path, known: Known | None = None) -> Iterator[FolderEntry]:
     """All regular files and sidecars below `folder`, by name, each once even if several links lead to it.
 
+    A compressed file beside one of the same name is left out: while Codex packs or unpacks a log, there are both.
     `known`: files and folders to leave out; those found are added to it, so that several walks may overlap. `folder`
     may be a file. Raises OSError if `folder` itself cannot be read.
     """
@@ -94,29 +110,34 @@ def walk(folder: Path, known: Known | None = None) -> Iterator[FolderEntry]:
 
 
 def _listed(folder: str) -> list[tuple[str, bool]]:
-    """The entries of a folder, the last name first; each with whether it is no link and has no sidecar."""
+    """The entries of a folder, the last name first; each with whether it is no link and has no sidecar. No compressed
+    file beside the plain one.
+    """
     with os.scandir(folder) as entries:
         names = {entry.name: entry.is_symlink() for entry in entries}
     return [
-        (os.path.join(folder, name), not names[name] and name + SIDECAR not in names)
+        (os.path.join(folder, name), not names[name] and sidecar_name(name) not in names)
         for name in sorted(names, reverse=True)
+        if plain_name(name) == name or plain_name(name) not in names
     ]
 
 
 def named(folder: Path, before: str, behind: str) -> dict[str, Path]:
-    """The regular files in `folder` named `before` + key + `behind`, by key.
+    """The regular files below `folder` named `before` + key + `behind`, by key.
 
-    Empty if there is no such folder. Links are not followed: neither of files nor of the folder or the one above it.
+    Those in folders in it count too. Empty if there is no such folder. Links are not followed: neither of files and
+    folders nor of the one above it.
     """
     if folder.is_symlink() or folder.parent.is_symlink():
         return {}
-    try:
-        with os.scandir(folder) as entries:
-            files = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
-    except OSError:
-        return {}
-    found = (name for name in files if name.startswith(before) and name.endswith(behind))
-    return {key: folder / name for name in found if (key := name[len(before) : len(name) - len(behind)])}
+    found: dict[str, Path] = {}
+    for place, _, names in os.walk(folder):
+        for name in sorted(names):
+            key = name[len(before) : len(name) - len(behind)]
+            path = Path(place, name)
+            if name == before + key + behind and key and path.is_file() and not path.is_symlink():
+                found.setdefault(key, path)
+    return dict(sorted(found.items()))
 
 
 def orphans(folder: Path) -> list[Path]:
@@ -127,7 +148,7 @@ def orphans(folder: Path) -> list[Path]:
     except OSError:
         return []
     some = sorted(name for name, is_folder in names.items() if is_folder and is_sidecar(name))
-    return [folder / name for name in some if name.removesuffix(SIDECAR) not in names]
+    return [folder / name for name in some if names.keys().isdisjoint(logs_of(name))]
 
 
 def may_be_log(start: bytes) -> bool:

@@ -1,5 +1,7 @@
 """The sidecar of a log: the folder `<file name>.ctxkit/` beside it (beside the target, if the log is a link).
 
+`<file name>` is without `.zst`, so that a log has the same sidecar when its program compresses it.
+
 It contains `config.toml`, and `ops.jsonl` if another program owns the log (`ops.N.jsonl` for conversation N of a file
 with many). Ops are appended there as to any log.
 """
@@ -24,6 +26,7 @@ from ctxkit.errors import (
 )
 from ctxkit.store import atomic
 from ctxkit.store.durable_append import append_line, check_unchanged, create_log, make_durable, sync_folder
+from ctxkit.store.folder import sidecar_name
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
 from ctxkit.store.source import SeenLog, Source, open_log
@@ -46,7 +49,7 @@ class Sidecar:
                 raise ValueError("a stream has no sidecar unless a folder is named")
             target = Path(os.path.realpath(path))
             self.base = target.parent
-            folder = self.base / f"{target.name}.ctxkit"  # the root folder has no name
+            folder = self.base / sidecar_name(target.name)  # the root folder has no name
         else:
             self.base = folder
         """The folder that no link may lead out of: a cloned folder must not make ctxkit read or write elsewhere."""

@@ -1,4 +1,4 @@
-"""The bytes of a log in a file, standard input, or memory; readable at any offset.
+"""The bytes of a log in a file, standard input, or memory; readable at any offset. Compressed ones are unpacked here.
 
 Pipeline: `jsonl.py` reads a source once from its start; printed messages are read again at their offsets.
 `durable_append.py` later compares the `SeenLog`, to notice that the log was replaced, cut or changed meanwhile.
@@ -17,6 +17,8 @@ from typing import BinaryIO
 import msgspec
 
 from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed, reason_of
+from ctxkit.store.compressed import MAGIC, is_compressed, unpacked
+from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.opening import close, open_regular, write_all
 
 CHUNK = 1 << 20
@@ -38,6 +40,7 @@ class Source:
 
     `name` is for messages; `path`: the file's real path, `seen`: the file as it was opened, both None without a path.
     `owner`: the descriptor is closed with this object, so that a program that opens many logs does not run out of them.
+    `compressed`: the bytes are those that were unpacked, and `seen` is the compressed file: it is never appended to.
     """
 
     def __init__(self, name: str, data: bytes = b"", fd: int = -1, path: Path | None = None) -> None:
@@ -47,6 +50,7 @@ class Source:
         self._data = data
         self._fd = fd
         self.owner = False
+        self.compressed = False
         self.watch: Callable[[int], None] | None = None
         """Called with the offset before each read; an error that it raises ends the reading."""
         self._size = len(data)
@@ -198,25 +202,73 @@ def tail_digest(source: Source, size: int) -> bytes:
 
 
 def open_log(path: str | Path) -> Source:
-    """A log file for reading; links are followed. Raises NoSuchLog, NoPermission, ReadFailed."""
+    """A log file for reading; links are followed. Raises NoSuchLog, NoPermission, ReadFailed.
+
+    Of a compressed file the unpacked bytes. Raises CannotUnpack, WriteFailed if there is no room for them.
+    """
     path = Path(path)
     fd = open_regular(path, os.O_RDONLY)
-    return _owning(str(path), fd, Path(os.path.realpath(path)))
+    return _plain(_owning(str(path), fd, Path(os.path.realpath(path))))
+
+
+def start_of(path: str | Path, size: int) -> bytes:
+    """The first `size` bytes of a log, fewer of a shorter one; of a compressed one no more is unpacked.
+
+    Raises what `open_log` raises.
+    """
+    with _owning(str(path), open_regular(Path(path), os.O_RDONLY), None) as source:
+        start = source.read(0, size)
+        return _first(unpacked(source.chunks(), source.name), size)[:size] if is_compressed(start) else start
 
 
 def spool(stream: BinaryIO, name: str = "standard input", progress: Callable[[int, int], None] | None = None) -> Source:
     """A stream, read to its end: kept in memory up to 8 MiB, above that in a file without a name.
 
     A regular file (`<log`) is not copied but read in place. `progress`: called after each piece with the bytes read so
-    far, and 0, as the total is unknown. Raises NoSuchLog for a directory, ReadFailed, WriteFailed.
+    far, and 0, as the total is unknown. Raises NoSuchLog for a directory, ReadFailed, CannotUnpack, WriteFailed.
     """
     start = _seekable(stream, name)
     if start == 0:
         fd = os.dup(stream.fileno())
         source = _owning(name, fd, None)
         os.lseek(fd, source.size, os.SEEK_SET)  # it counts as read for other users of the stream
+        return _plain(source)
+    return _plain(_kept(_pieces(stream, name, progress), name))
+
+
+def plain_bytes(data: bytes, name: str) -> bytes:
+    """The bytes of a log that was fetched whole; of a compressed one the unpacked ones. Raises what `open_log` does."""
+    if not is_compressed(data):
+        return data
+    with _plain(Source(name, data)) as source:
+        return source.read(0, source.size)
+
+
+def _plain(source: Source) -> Source:
+    """The source, or the unpacked bytes of a compressed one, which is closed.
+
+    What does not begin like a log is not unpacked further: below a folder lies much that is none.
+    """
+    if not is_compressed(source.read(0, len(MAGIC))):
         return source
-    coming = _pieces(stream, name, progress)
+    with source:
+        coming = unpacked(source.chunks(), source.name)
+        start = _first(coming, START)
+        found = _kept(chain([start], coming if may_be_log(start[:START]) else ()), source.name)
+        found.path, found.seen, found.compressed = source.path, source.seen, True
+    return found
+
+
+def _first(coming: Iterator[bytes], size: int) -> bytes:
+    """The first pieces, together of `size` bytes at least if there are so many."""
+    start = b""
+    while len(start) < size and (piece := next(coming, b"")):
+        start += piece
+    return start
+
+
+def _kept(coming: Iterator[bytes], name: str) -> Source:
+    """The bytes of all pieces: in memory up to IN_MEMORY, above that in a file without a name."""
     pieces: list[bytes] = []
     held = 0
     while held < IN_MEMORY:

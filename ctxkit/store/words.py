@@ -7,14 +7,15 @@ their order.
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 
+from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.index import Index
+from ctxkit.store.source import Source
 
 LARGEST_FILE = 8 << 20
 """The largest file whose words are indexed, in bytes; a larger one is always searched."""
@@ -124,10 +125,9 @@ def _holding(db: sqlite3.Connection, stems: Sequence[Sequence[str]]) -> set[int]
     return found
 
 
-def looked_at(fd: int, size: int, log: bool) -> tuple[int, bytes]:
-    """The kind of a file of `size` bytes, and its words; `log`: whether it may be a log. Raises OSError."""
-    if not log:
+def looked_at(source: Source) -> tuple[int, bytes]:
+    """The kind of a file, and its words. Raises ReadFailed, UpdatedElsewhere."""
+    if not may_be_log(source.read(0, START)):
         return NO_LOG, b""
-    raw = os.pread(fd, size, 0) if size <= LARGEST_FILE else b""
-    found = words(raw) if size <= LARGEST_FILE and len(raw) == size else None
+    found = words(source.read(0, source.size)) if source.size <= LARGEST_FILE else None
     return (ODD, b"") if found is None else (PLAIN, found)

@@ -88,7 +88,7 @@ def read_fully(path: Path) -> FullReading:
     config = [*(error.message for error in log.config.errors), *log.config.notices]
     notices = [*(Warned(text, "config") for text in config), *opening.notices]
     made = FullReading(
-        path, log.config, opening.format, found, opening.sidecar, opening.laid_out is not source,
+        path, log.config, opening.format, found, opening.sidecar, opening.laid_out is not source or source.compressed,
         seen.dev if seen is not None else 0, seen.ino if seen is not None else 0,
         source.size, opening.next_line, fingerprint(source, source.size),
         ended and opening.laid_out is source and bool(log.messages), opening.sidecar_size,

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-from ctxkit.search.project_sessions import all_files, home_folders, project, project_sessions
+from ctxkit.search.project_sessions import all_files, project, project_sessions, session_homes
 from ctxkit.store.sidecar import Sidecar
 
 Scope = Literal["named", "here", "all"]
@@ -48,7 +48,8 @@ class Places:
     def folders(self) -> tuple[list[str], bool]:
         """The existing folders in which logs may change, and whether the folders below them count too."""
         if self.scope != "named":
-            return sorted(str(home) for home in home_folders(self._env).values() if home.is_dir()), True
+            homes = session_homes(self._env, archived=False)
+            return sorted({str(home.place) for home in homes if home.place.is_dir()}), True
         found = {os.path.dirname(os.path.abspath(log)) for log in self._logs}
         found |= {os.path.dirname(os.path.realpath(log)) for log in self._logs}
         found |= {str(beside) for log in self._logs if (beside := Sidecar(log, None).folder).is_dir()}

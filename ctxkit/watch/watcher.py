@@ -23,7 +23,7 @@ from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Warned, reason_of
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.status import level
-from ctxkit.store.folder import SIDECAR
+from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, logs_of
 from ctxkit.watch import claims
 from ctxkit.watch.appended import AppendedOp, Rewritten, RunningFigures, ops_beside, read_appended
 from ctxkit.watch.archiving import Archiving, copy
@@ -345,15 +345,16 @@ class Watcher:
         """Handle notifications: of the logs themselves, of files in their sidecars, and of new files."""
         for path in paths:
             at = path.find(SIDECAR + os.sep)
-            log = path[:at] if at >= 0 else path.removesuffix(SIDECAR)
-            one = self.followed.get(log) or self._real.get(log)
+            beside = path[:at] + SIDECAR if at >= 0 else path if path.endswith(SIDECAR) else ""
+            known = (self.followed.get(log) or self._real.get(log) for log in (logs_of(beside) if beside else (path,)))
+            one = next(filter(None, known), None)
             if one is not None:
                 one.unnotified = None
                 self._update(one)
-                if path == log + SIDECAR or path.endswith("config.toml"):
+                if path == beside or path.endswith("config.toml"):
                     self._check_config(one)
                     self._rescan = True
-            elif self.places.scope != "named" and (path.endswith((".jsonl", ".json")) or os.path.isdir(path)):
+            elif self.places.scope != "named" and (path.endswith(LOG_ENDINGS) or os.path.isdir(path)):
                 self._rescan = True  # files that a new folder had from the start have no notification
 
     # one log

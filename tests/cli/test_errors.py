@@ -35,6 +35,7 @@ from ctxkit.snapshots.context_reference import reference
 from ctxkit.store.snapshot_files import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
 from tests.formats.codex import pages
+from tests.compressed import packed
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.txt"))
 LEAVES = [kind for kind in CtxkitError.__subclasses__() if kind is not ClusterFailed]
@@ -105,6 +106,8 @@ def world(folder: Path) -> None:
         "items.jsonl": lines({"type": "reasoning", "summary": []}, {"type": "function_call", "name": "f"}),
         "kiro.json": lines({"sessionId": "s", "workspaceDirectory": "/w", "history": []}),
         "item.jsonl": lines({"type": "function_call", "name": "f"}),
+        "packed.jsonl.zst": packed(SMALL),
+        "torn.jsonl.zst": packed(SMALL)[:-9],
         "notes.txt": b"buy milk\ncall the bank\n",
         "many.json": json.dumps([{"messages": [m]} for m in two]).encode(),
         "compacted.jsonl": SMALL + lines(op("compact", "c1", 11, ids="2-3", text="s", ts=soon())),

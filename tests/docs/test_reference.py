@@ -322,10 +322,11 @@ def formats() -> str:
 def homes() -> str:
     """Where agents keep their sessions."""
     assert set(registry.HOMES) <= set(registry.DETECTED)
-    rows = [
-        f"| `{name}` | `~/{folder}/{inside}` | {f'`${variable}/{inside}`' if variable else ''} |"
-        for name, (variable, folder, inside) in registry.HOMES.items()
-    ]
+    rows = []
+    for name, one in registry.HOMES.items():
+        beside = f", `{one.retired}` beside it" if one.retired else ""
+        variable = f"`${one.variable}/{one.inside}`" if one.variable else ""
+        rows.append(f"| `{name}` | `~/{one.folder}/{one.inside}`{beside} | {variable} |")
     return "\n".join(["| format | folder | where the variable is set |", "|---|---|---|", *rows])
 
 

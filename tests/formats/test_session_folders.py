@@ -39,7 +39,7 @@ def test_head(format: str) -> None:
         ("claude-code", b'{"cwd":7}\n[1]\nnull\n\xff{"cwd":"/a"}\n{"cwd":"/b"}', SessionHead("/b")),
         ("claude-code", rows({"message": {"content": [{"input": {"cwd": "/x"}}]}, "cwd": "/y"}), SessionHead("/y")),
         ("claude-code", rows({"text": 'no "cwd":"/x" here'}), SessionHead()),
-        ("claude-code", rows({"cwd": "/y", "isSidechain": True}), SessionHead("/y", sub=True)),
+        ("claude-code", rows({"cwd": "/y", "isSidechain": True, "agentId": "a"}), SessionHead("/y", sub=True)),
         ("codex", rows({"payload": {"cwd": "/y", "source": {"subagent": {}}}}), SessionHead("/y", sub=True)),
         ("codex", b'{"payload":{"cwd":"/y","source":{"subagent":"review"},"x":"' + b"x" * 2000,
          SessionHead("/y", sub=True)),

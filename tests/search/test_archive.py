@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ctxkit.errors import Usage
 from ctxkit.search.archive import NOWHERE, archive, items
 from tests import homes
 from tests.cli.runner import ctxkit, good
+from tests.compressed import pack
 from tests.damage.sessions import LINES
 
 OWN = (".claude", ".codex", ".pi", ".gemini", ".copilot", ".qwen", ".cursor", ".local", ".continue")
@@ -129,3 +131,47 @@ def test_a_file_that_cannot_be_read(home: Path, tmp_path: Path) -> None:
     path.mkdir()
     (path.with_name("b.jsonl")).symlink_to("b.jsonl")
     assert len(list(archive(tmp_path / "A", os.environ))) == 1
+
+
+def retire(path: Path) -> Path:
+    """What Codex does with a thread that its user archives."""
+    there = path.parents[4] / "archived_sessions" / path.name
+    there.parent.mkdir(exist_ok=True)
+    return path.rename(there)
+
+
+@pytest.mark.parametrize("how", [(retire,), (pack,), (retire, pack)], ids=lambda how: " ".join(f.__name__ for f in how))
+def test_what_codex_puts_away(
+    how: tuple[Callable[[Path], Path], ...], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Archived and compressed threads are listed and named as before, copied, and found when they are deleted.
+
+    A copy of the time before counts as the same session.
+    """
+    shop = homes.repository(tmp_path / "shop")
+    monkeypatch.chdir(shop)
+    path = homes.session(home, "codex", shop)
+    good("sessions", "--archive", tmp_path / "A")
+    good("config", "set", "archive.dir", str(tmp_path / "A"), "--user")
+    shown = good("show", "@", "--json").out
+    for step in how:
+        path = step(path)
+    for words in ((), ("--here",)):
+        assert good("sessions", *words, "-0").out == os.fsencode(path) + b"\0"
+    assert [good("show", name, "--json").out for name in ("@", "@codex", "@3f2a91c0")] == [shown] * 3
+    assert good("recall", "--here", "port").err == "1 hit in 1 exchange, 1 day\n"
+    good("sessions", "--archive", tmp_path / "A")
+    copy = tmp_path / "A" / path.relative_to(home)
+    assert copy.read_bytes() == path.read_bytes()
+    delete(home)
+    assert good("show", "@", "--json").out == good("show", copy, "--json").out == shown
+
+
+def test_agents_of_an_agent(home: Path, tmp_path: Path) -> None:
+    """They are copied, and are no sessions."""
+    path = homes.session(home, "codex", "/shop")
+    child = path.with_name(path.name.replace("3f2a91c0", "3f2a91c1"))
+    child.write_bytes(path.read_bytes().replace(b'"source":"cli"', b'"source":{"subagent":"review"}'))
+    assert [one.session for one in items(os.environ)] == [True, False]
+    assert good("sessions", "--archive", tmp_path / "A").err.startswith("1 session: 1 new")
+    assert (tmp_path / "A" / child.relative_to(home)).exists()

@@ -12,6 +12,7 @@ import pytest
 from ctxkit.errors import NoSuchLog
 from ctxkit.search import project_sessions as module
 from ctxkit.search.project_sessions import all_files, home_folders, project, project_sessions
+from tests.compressed import pack
 from tests.homes import PROGRAMS, dashes, repository, rows, session
 
 
@@ -119,6 +120,31 @@ def test_what_is_no_session_of_a_person(home: Path) -> None:
     assert len(found(agents=True)) == 3
 
 
+def test_what_only_looks_like_an_agent(home: Path) -> None:
+    """An older Claude Code begins a session with a sidechain in it: it is the session of a person."""
+    path = session(home, "claude-code", home / "shop")
+    side = {"type": "user", "isSidechain": True, "cwd": str(home / "shop"), "uuid": "w", "parentUuid": None}
+    path.write_bytes(rows(side) + path.read_bytes())
+    assert found() == [str(home / "shop")]
+    path.write_bytes(rows(side | {"agentId": "a1"}))
+    assert (found(), found(agents=True)) == ([], [str(home / "shop")])
+
+
+def test_compressed_and_archived(home: Path) -> None:
+    """Codex compresses what was not used for long, and puts away what its user archives; the plain file counts."""
+    first, second, third = (session(home, "codex", home / "shop", f"019a0000-0000-7000-8000-{i:012}") for i in range(3))
+    pack(second)
+    (home / ".codex/archived_sessions").mkdir()
+    pack(third.rename(home / ".codex/archived_sessions" / third.name))
+    first.with_name(first.name + ".zst").write_bytes(b"being written")
+    some = {one.id: Path(one.path).name for one in project_sessions(os.environ, project())}
+    assert some == {
+        f"019a0000-0000-7000-8000-{i:012}": one.name + end
+        for i, (one, end) in enumerate([(first, ""), (second, ".zst"), (third, ".zst")])
+    }
+    assert {one.id for one in all_files(os.environ, "codex")} == set(some)
+
+
 def test_a_long_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Claude Code ends the name of a long folder in a digest: what stands before it is enough."""
     folder = home / ("x" * 120) / ("y" * 120)
@@ -150,8 +176,8 @@ def test_many_are_read_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
         last = session(home, "codex", home / ("shop" if i % 2 else "other"), f"019a0000-0000-7000-8000-00000000000{i}")
     assert len(found()) == 2
     reads: list[str] = []
-    real = module._read_head
-    monkeypatch.setattr(module, "_read_head", lambda one: reads.append(one.path) or real(one))
+    real = module.session_head
+    monkeypatch.setattr(module, "session_head", lambda one: reads.append(one.path) or real(one))
     assert len(found()) == 2 and len(reads) == 1
     new = last.with_name("new")
     new.write_bytes(last.read_bytes().replace(b"/shop", b"/else"))

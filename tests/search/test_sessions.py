@@ -10,6 +10,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.errors import NoSuchLog, NothingMatched
 from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes
+from tests import homes as made
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 from tests.damage.rows import FILES, JSON, damaged
 from tests.damage.sessions import ALL, LINES
@@ -100,6 +101,27 @@ def test_agents_of_an_agent(tmp_path: Path) -> None:
     assert names(find_sessions([tmp_path]), tmp_path) == ["lost/subagents/agent-b.jsonl", "s.jsonl"]
     assert len(find_sessions([tmp_path], agents=True).sessions) == 3
     assert len(find_sessions([tmp_path / "s"]).sessions) == 1
+    put(tmp_path / "s/subagents/workflows/wf_1/agent-w.jsonl", FOREIGN)
+    assert names(find_sessions([tmp_path]), tmp_path) == ["lost/subagents/agent-b.jsonl", "s.jsonl"]
+
+
+def test_agents_by_what_is_in_them(tmp_path: Path) -> None:
+    """Where their place does not tell, their first row does: beside sessions, and in the agents' own folders."""
+    env = {"HOME": str(tmp_path)}
+    path = made.session(tmp_path, "codex", "/shop")
+    child = path.with_name(path.name.replace("3f2a91c0", "3f2a91c1"))
+    child.write_bytes(path.read_bytes().replace(b'"source":"cli"', b'"source":{"subagent":"review"}'))
+    side = path.read_bytes().replace(b'"source":"cli"', b'"thread_source":"subagent"')
+    put(tmp_path / ".codex/archived_sessions" / child.name, side)
+    for index in (False, True, True):
+        for places in (None, [tmp_path / ".codex"]):
+            found = find_sessions(places, env=env, index=index)
+            assert ([one.path for one in found.sessions], found.agents) == ([path], 2)
+            assert len(find_sessions(places, env=env, agents=True).sessions) == 3
+    assert [one.path for one in find_sessions([child, path], env=env).sessions] == [child, path]
+    path.unlink()
+    assert find_sessions(env=env).sessions == []
+    assert len(find_sessions([tmp_path / ".codex"], env=env).sessions) == 2
 
 
 def test_homes(tmp_path: Path) -> None:

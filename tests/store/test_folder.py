@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.store.folder import file_name, may_be_log, named, walk, without_sidecars
+from ctxkit.store.folder import file_name, logs_of, may_be_log, named, orphans, sidecar_name, walk, without_sidecars
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -52,7 +52,11 @@ def test_named(tmp_path: Path) -> None:
         (folder / name).touch()
     (folder / "agent-e.jsonl").mkdir()
     (folder / "agent-f.jsonl").symlink_to(folder / "agent-a.jsonl")
-    assert named(folder, "agent-", ".jsonl") == {"a": folder / "agent-a.jsonl", "b": folder / "agent-b.jsonl"}
+    (folder / "workflows/wf_1").mkdir(parents=True)
+    (folder / "workflows/wf_1/agent-w.jsonl").touch()
+    assert named(folder, "agent-", ".jsonl") == {
+        "a": folder / "agent-a.jsonl", "b": folder / "agent-b.jsonl", "w": folder / "workflows/wf_1/agent-w.jsonl",
+    }  # fmt: skip
     assert named(tmp_path / "none", "agent-", ".jsonl") == {}
     (tmp_path / "link").symlink_to(tmp_path / "log")
     (tmp_path / "straight").symlink_to(folder)
@@ -74,3 +78,19 @@ def test_without_sidecars(tmp_path: Path) -> None:
 def test_file_name() -> None:
     """A path, which no command takes for standard input or a session."""
     assert [file_name(Path(one)) for one in ("-", "@2", "x/-", "-x")] == ["./-", "./@2", "x/-", "-x"]
+
+
+def test_compressed_logs(tmp_path: Path) -> None:
+    """Plain and compressed are one log: it is found once, and has one sidecar, which is not an orphan."""
+    for name in ("a.jsonl", "a.jsonl.zst", "b.jsonl.zst", "gone.jsonl.ctxkit/x", "b.jsonl.ctxkit/ops.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert [path.name for path in files_below(tmp_path)] == ["a.jsonl", "b.jsonl.zst"]
+    assert {entry.path.name: entry.alone for entry in walk(tmp_path) if not entry.sidecar} == {
+        "a.jsonl": True, "b.jsonl.zst": False,
+    }  # fmt: skip
+    assert orphans(tmp_path) == [tmp_path / "gone.jsonl.ctxkit"]
+    assert sidecar_name("d/b.jsonl.zst") == sidecar_name("d/b.jsonl") == "d/b.jsonl.ctxkit"
+    assert logs_of("d/b.jsonl.ctxkit") == ("d/b.jsonl", "d/b.jsonl.zst")
+    log = str(tmp_path / "b.jsonl.zst")
+    assert without_sidecars([log, str(tmp_path / "b.jsonl.ctxkit/ops.jsonl")]) == [log]

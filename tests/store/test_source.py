@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
+from ctxkit.store import compressed
 from ctxkit.store import source as module
-from ctxkit.store.source import TAIL, GrowingSource, ReadWindow, Source, open_log, spool
+from ctxkit.store.source import TAIL, GrowingSource, ReadWindow, Source, open_log, plain_bytes, spool, start_of
+from tests.compressed import packed
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -224,3 +226,33 @@ def test_growing() -> None:
     assert (source.read(0, 9), now.read(0, 9), now.now().read(2, 9)) == (b"", b"one\n", b"e\ntwo\n")
     buffer = bytearray(3)
     assert now.now().read_into(buffer, 4) == 3 and bytes(buffer) == b"two"
+
+
+def test_compressed_bytes(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From files, pipes and memory come the unpacked bytes, held like those of streams; `seen` is the file on disk."""
+    content = b'{"a": 1}\n' * 30_000
+    raw = packed(content)
+    there = tmp_path / "log.jsonl.zst"
+    there.write_bytes(raw)
+    for in_memory in (1 << 20, 1000):
+        monkeypatch.setattr(module, "IN_MEMORY", in_memory)
+        sources = [open_log(there), spool(pipe_of(raw)), spool(there.open("rb")), spool(io.BytesIO(raw))]
+        assert [copied(source) for source in sources] == [content] * 4
+        assert [source.compressed for source in (*sources, open_log(file))] == [True] * 4 + [False]
+        seen = sources[0].seen
+        assert seen is not None and (seen.ino, seen.size) == (there.stat().st_ino, len(raw))
+    assert plain_bytes(raw, "s3://x") == content == plain_bytes(content, "s3://x")
+
+
+def test_only_what_is_asked_for_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a log its start, where that is enough; of what is no log no more than tells so."""
+    there = tmp_path / "a.zst"
+    monkeypatch.setattr(compressed, "LARGEST", 4 << 20)
+    for content in (b'{"a": 1}\n' * (1 << 20), b"no log\n" * (1 << 20)):
+        there.write_bytes(packed(content))
+        assert start_of(there, 100) == content[:100]
+    assert copied(open_log(there)) == content[: 1 << 20]
+    there.write_bytes(content)
+    assert start_of(there, 100) == content[:100]
+    there.write_bytes(packed(b"{}"))
+    assert start_of(there, 100) == b"{}"

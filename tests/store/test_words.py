@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ctxkit.core.text.message_words import texts
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.formats.chat import content_of
 from ctxkit.store import words
+from ctxkit.store.source import Source
 from ctxkit.store.words import NO_LOG, ODD, PLAIN, WordIndex, available, looked_at
 from tests.core.text.test_search_pattern import records
 from tests.effort import examples
@@ -126,16 +126,10 @@ def test_damaged(tmp_path: Path) -> None:
     assert len(index.known(b"/a")) == 3
 
 
-def test_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No log, one that is too large, one that became shorter, a plain one."""
-    path = tmp_path / "x"
-    path.write_bytes(b'{"the":"fox"}')
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        assert looked_at(fd, 13, False) == (NO_LOG, b"")
-        assert looked_at(fd, 13, True) == (PLAIN, b"fox the")
-        assert looked_at(fd, 14, True) == (ODD, b"")
-        monkeypatch.setattr(words, "LARGEST_FILE", 5)
-        assert looked_at(fd, 13, True) == (ODD, b"")
-    finally:
-        os.close(fd)
+def test_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain one, no log, one that is too large."""
+    source = Source("x", b'{"the":"fox"}')
+    assert looked_at(source) == (PLAIN, b"fox the")
+    assert looked_at(Source("x", b"the fox")) == (NO_LOG, b"")
+    monkeypatch.setattr(words, "LARGEST_FILE", 5)
+    assert looked_at(source) == (ODD, b"")

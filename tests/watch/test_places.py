@@ -40,6 +40,15 @@ def test_of_a_project_and_of_all(tmp_path: Path) -> None:
         os.chdir(before)
 
 
+def test_folders_of_codex() -> None:
+    """Where it keeps sessions, and where it puts those that its user archives."""
+    home = Path(os.environ["HOME"])
+    for name in ("sessions", "archived_sessions"):
+        (home / ".codex" / name).mkdir(parents=True)
+    folders = [str(home / ".codex/archived_sessions"), str(home / ".codex/sessions")]
+    assert Places("all", [], dict(os.environ)).folders() == (folders, True)
+
+
 def test_named_ones(tmp_path: Path) -> None:
     """Named logs are followed whatever their age; changes are looked for in their folder and their sidecar's."""
     log = tmp_path / "chat.jsonl"

@@ -17,6 +17,7 @@ from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage, Warned
 from ctxkit.explain.diff import Diff
 from ctxkit.explain.revisions import MARK, SNAPSHOT
 from ctxkit.logfile.chain_head import parting
+from ctxkit.store.folder import LOG_ENDINGS
 from ctxkit.store.snapshot_files import is_snapshot
 
 State = Annotated[
@@ -91,7 +92,7 @@ def _compared(log: str, a: str | None, b: str | None, agent: str | None, thread:
             )
             if folder is not None:
                 raise NoSuchLog(f"{folder}: not a log: it is a directory", error.hint) from error
-            missing = next((word for word in (a, b) if word and word.endswith((".json", ".jsonl"))), None)
+            missing = next((word for word in (a, b) if word and word.endswith(LOG_ENDINGS)), None)
             if missing is None or "not a file" not in error.message:
                 raise
             raise NoSuchLog(f"{missing}: no such log", f"{error.hint}") from error

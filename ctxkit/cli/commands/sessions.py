@@ -157,6 +157,7 @@ def command(
         fits = f"of {count(len(found.sessions), 'session')} none fits" if found.sessions else "no session"
         below = any(map(os.path.isdir, places or ()))
         hint = "ctxkit sessions --here lists the agents' sessions of this project" if below else ""
+        hint = f"--agents lists {count(found.agents, 'file')} of subagents" if found.agents else hint
         raise NothingMatched(f"nothing found: {fits} in {where}", hint)
     if pick:
         return _picked(offered, null=null, json=json)

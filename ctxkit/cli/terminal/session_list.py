@@ -14,6 +14,7 @@ from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import iso
+from ctxkit.formats import registry
 from ctxkit.formats.session_folders import session_id
 from ctxkit.search.naming import SHORT
 from ctxkit.search.sessions import Session
@@ -100,7 +101,11 @@ def facts(one: Session) -> Line:
     state = Styled(one.state, STATES[one.state]) if one.state in STATES else ""
     project, branch = Styled(home_short(glance.folder), "dim"), Styled(glance.branch, "dim")
     left = Styled("prompts only", "yellow") if one.thread else ""
-    return spaced(glance.format, count(glance.messages, "message"), many, used, kept, state, left, project, branch)
+    home = registry.HOMES.get(glance.format)
+    retired = home is not None and home.retired and one.path.parent.name == home.retired
+    put_away = Styled("archived", "dim") if retired else ""
+    messages = count(glance.messages, "message")
+    return spaced(glance.format, messages, many, used, kept, state, left, put_away, project, branch)
 
 
 def fitted(text: str, room: int) -> str:

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ctxkit.core.log_name import COMPRESSED, plain_name
+
 ACTIVE, ARCHIVED = "sessions", "archived_sessions"
 """The folders in a home of Codex in which it keeps rollouts."""
-COMPRESSED = ".zst"
-"""The end of the name of a compressed file."""
 _DAY = ("[0-9]{4}", "[0-9]{2}", "[0-9]{2}")
 
 
@@ -35,7 +35,7 @@ def thread_files(beside: Path, thread: str) -> list[Path]:
     found = []
     for folder in _folders(beside):
         names = _names(folder)
-        fitting = [name for name in names if fits(name) and name.removesuffix(COMPRESSED) not in names - {name}]
+        fitting = [name for name in names if fits(name) and ((plain := plain_name(name)) == name or plain not in names)]
         found += [path for name in sorted(fitting, reverse=True) if (path := folder / name).is_file()]
     return found
 

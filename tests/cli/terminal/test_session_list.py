@@ -85,3 +85,12 @@ def test_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/logs")
     assert texts(ONE)[-1].strip() == "~/one.jsonl"
     assert texts(ONE, wrap_width=UNBROKEN)[-1].strip() == "/logs/one.jsonl"
+
+
+def test_archived() -> None:
+    """A thread that Codex's user archived is told from the others."""
+    glance, claude = (msgspec.structs.replace(ONE.glance, format=name) for name in ("codex", "claude-code"))
+    for folder, told in (("archived_sessions", True), ("sessions/2026/03/02", False)):
+        one = msgspec.structs.replace(ONE, path=Path("/h/.codex", folder, "rollout-x.jsonl"), glance=glance)
+        assert ("archived" in "".join(texts(one)[:-1])) == told
+    assert "archived" not in "".join(texts(msgspec.structs.replace(ONE, path=Path("one.jsonl"), glance=claude)))
