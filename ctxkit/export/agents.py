@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.core.log_name import COMPRESSED
 from ctxkit.formats.registry import HOMES
 from ctxkit.formats.session_folders import LAYOUTS, MARKER, gemini_names, gemini_owner, pi_slug, slug
 
@@ -55,8 +56,11 @@ class Agent(NamedTuple):
         return line if cwd == here else f"cd {shlex.quote(cwd)} && {line}"
 
     def taken(self, root: Path, identity: str) -> Iterator[Path]:
-        """The files of a session with that id."""
-        return root.glob(self.files.format(id=identity))
+        """The files of a session with that id, also of one that was compressed, or that its user archived."""
+        retired = HOMES[self.format].retired
+        for folder in (root, root.with_name(retired)) if retired else (root,):
+            for ending in ("", COMPRESSED):
+                yield from folder.glob(self.files.format(id=identity) + ending)
 
 
 def _by_slug(root: Path, cwd: str, name: str) -> Path:

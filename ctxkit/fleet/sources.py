@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from ctxkit.core.log_name import plain_name
 from ctxkit.errors import CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.fleet.rows import CONFIG
 from ctxkit.fleet.tables import missing
@@ -165,7 +166,8 @@ def _remote(place: str) -> Iterator[SourceFile]:
         parts = url.split("/")
         at = next((k for k, part in enumerate(parts) if is_sidecar(part)), None)
         if at is None:
-            files.append(url)
+            if (plain := plain_name(url)) == url or plain not in whole:
+                files.append(url)
         elif at == len(parts) - 2 and _counts(parts[-1]):
             beside.setdefault("/".join(parts[: at + 1]), []).append(parts[-1])
     for url in files:

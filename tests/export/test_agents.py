@@ -53,6 +53,10 @@ def test_places(agent: str, name: str, place: str, tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.touch()
     assert list(found.taken(found.root(home), ID)) == [path]
+    if agent == "codex":
+        (tmp_path / ".codex/archived_sessions").mkdir()
+        there = path.rename(tmp_path / ".codex/archived_sessions" / f"{name}.zst")
+        assert list(found.taken(found.root(home), ID)) == [there]
     if agent == "gemini-cli":
         return  # no variable names its folder
     variable = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME", "pi": "PI_CODING_AGENT_DIR"}[agent]

@@ -10,9 +10,11 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.errors import BadConfig
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
+from ctxkit.fleet.sources import listed
 from ctxkit.fleet.tables import TABLES
 from ctxkit.measure.status import status
 from tests.formats.codex import logs, pages
+from tests.compressed import pack
 from tests.shared import SHARED
 
 GUIDE = Path(__file__).resolve().parents[2] / "fixtures" / "guide"
@@ -64,6 +66,19 @@ def test_ops_of_the_sidecar(tmp_path: Path) -> None:
     assert out.keys() >= {4, 5} and set(out.values()) == {("forget", 1)}
     [op] = found["ops"]
     assert (op["op"], op["kind"], op["before"], op["after"]) == (1, "forget", 20, 20 - len(out))
+
+
+def test_a_compressed_log(tmp_path: Path) -> None:
+    """The rows of ctxkit's own log after its ops, which are beside it once it is compressed; named as the plain one."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(chat("hi", "there", "more"))
+    there = pack(path)
+    Log.open(there).forget([2])
+    [file] = listed([str(there)])
+    held = file.read()
+    found = rows(held.data, file.name, sidecar=held.sidecar)
+    assert [row["out_by_op"] for row in found["messages"]] == [None, 1, None]
+    assert found["transcripts"][0]["source_id"] == "chat"
 
 
 def test_ops_in_the_log(tmp_path: Path) -> None:

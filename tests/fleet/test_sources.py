@@ -10,7 +10,8 @@ import fsspec
 import pytest
 
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
-from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local
+from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows
+from tests.compressed import packed
 
 CHAT = b'{"role":"user","content":"hi"}\n'
 
@@ -69,6 +70,22 @@ def test_urls() -> None:
     before = found[0].stamp
     fs.pipe({"/urls/a.jsonl.ctxkit/ops.jsonl": b"{} \n"})
     assert next(listed(["memory://urls"])).stamp != before
+
+
+def test_compressed(tmp_path: Path) -> None:
+    """Here and in a store: the unpacked bytes, with the sidecar of the plain name; the plain file counts."""
+    fs = fsspec.filesystem("memory")
+    files = {"a.jsonl.zst": packed(CHAT), "a.jsonl.ctxkit/ops.jsonl": b"{}\n", "b.jsonl": CHAT, "b.jsonl.zst": b"?"}
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+        fs.pipe({f"/packed/{name}": data})
+    for place in (str(tmp_path), "memory://packed"):
+        first, second = listed([place])
+        assert [one.name.rpartition("/")[2] for one in (first, second)] == ["a.jsonl.zst", "b.jsonl"]
+        assert first.read() == (CHAT, {"ops.jsonl": b"{}\n"})
+        assert may_have_rows(first)
+        assert second.read() == (CHAT, {})
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:

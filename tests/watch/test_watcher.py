@@ -17,6 +17,7 @@ from ctxkit.watch import claims
 from ctxkit.watch.processes import holders
 from ctxkit.watch.watcher import AGAIN
 from tests.cli.runner import ctxkit
+from tests.compressed import pack
 from tests.homes import dashes
 from tests.watch.running import HANGS, Claude, Watching, answer, append, calling, log_of, result, user
 
@@ -91,6 +92,23 @@ def test_a_session_that_is_one_json_text(tmp_path: Path) -> None:
             os.replace(new, path)
             watching.event("status.changed", messages=count, counted=True)
     assert {one["event"] for one in watching.events} == {"status.changed"}
+
+
+def test_a_compressed_session(tmp_path: Path) -> None:
+    """Its size on disk says nothing of what is in it; its ops are in the sidecar of the plain name."""
+    claude = Claude()
+    rows = [claude.user("hello"), claude.says("hi", used=1000)]
+    path = pack(log_of(tmp_path / "s.jsonl", *rows))
+    with Watching(path) as watching:
+        watching.event("status.changed", messages=2)
+        op = Log.open(path).mark("here")
+        assert op is not None
+        assert watching.event("updated.elsewhere")["op"] == op.id
+        (tmp_path / "new").mkdir()
+        other = pack(log_of(tmp_path / "new/s.jsonl", *rows, claude.user("more")))
+        os.replace(other, path)
+        watching.event("status.changed", messages=3, counted=True)
+    assert {one["event"] for one in watching.events} == {"status.changed", "updated.elsewhere"}
 
 
 def test_an_op_from_elsewhere(tmp_path: Path) -> None:
