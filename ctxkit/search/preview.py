@@ -60,8 +60,8 @@ class SessionPreview(msgspec.Struct, frozen=True):
     title is that of the first with one. `damaged`: how many places. `folder`, `branch`: the folder that it was begun
     in, and its newest git branch, "" if its program does not record them. `tokens`: what the provider counted for the
     newest request and its reply; None if nothing is recorded, or ops have changed the context since. `sub`: it is the
-    log of an agent's own agent. `before`: the path and stamp of each file in which its history begins; a missing one has
-    neither.
+    log of an agent's own agent. `before`: the path and stamp of each file in which its history begins, "" for one that
+    is missing.
     """
 
     format: str

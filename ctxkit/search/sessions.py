@@ -165,9 +165,9 @@ def _without_agents(sessions: Sequence[Session], places: Sequence[Path]) -> list
 
     Those that are among `places` stay; all of them do if nothing else was found below the places.
     """
-    paths = {one.path for one in sessions}
-    alone = [one for one in sessions if one.path in places or session_of(one.path, one.glance.format) not in paths]
-    own = [one for one in alone if one.path in places or not one.glance.sub]
+    paths, named = {one.path for one in sessions}, set(places)
+    alone = [one for one in sessions if one.path in named or session_of(one.path, one.glance.format) not in paths]
+    own = [one for one in alone if one.path in named or not one.glance.sub]
     return alone if places and not own else own
 
 

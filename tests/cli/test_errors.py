@@ -34,8 +34,8 @@ from ctxkit.search import sessions
 from ctxkit.snapshots.context_reference import reference
 from ctxkit.store.snapshot_files import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
-from tests.formats.codex import pages
 from tests.compressed import packed
+from tests.formats.codex import pages
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.txt"))
 LEAVES = [kind for kind in CtxkitError.__subclasses__() if kind is not ClusterFailed]

@@ -13,8 +13,8 @@ from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
 from ctxkit.fleet.sources import listed
 from ctxkit.fleet.tables import TABLES
 from ctxkit.measure.status import status
-from tests.formats.codex import logs, pages
 from tests.compressed import pack
+from tests.formats.codex import logs, pages
 from tests.shared import SHARED
 
 GUIDE = Path(__file__).resolve().parents[2] / "fixtures" / "guide"

@@ -107,7 +107,7 @@ def test_a_compressed_session(tmp_path: Path) -> None:
         (tmp_path / "new").mkdir()
         other = pack(log_of(tmp_path / "new/s.jsonl", *rows, claude.user("more")))
         os.replace(other, path)
-        watching.event("status.changed", messages=3, counted=True)
+        watching.event("status.changed", messages=3)
     assert {one["event"] for one in watching.events} == {"status.changed", "updated.elsewhere"}
 
 
