@@ -7,6 +7,7 @@ changed is counted in `Repairs`, never silent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +16,42 @@ from ctxkit.core.roles import side
 
 NO_RESULT = "[no result recorded]"
 """What stands where a result should."""
+
+
+class Alone(NamedTuple):
+    """A call without a result (`no-result`), or a result that answers no open call (`no-call`): the number of its
+    content, from 0, and the call's id.
+    """
+
+    at: int
+    code: str
+    call: str
+
+
+def alone(contents: Iterable[Content | None], *, pairs: bool) -> Iterator[Alone]:
+    """What a request has alone. None stands for a content that is not sent.
+
+    A call is open up to the next response. `pairs`: the program takes the results up to there together, the first of
+    each call alone; else a call is open only up to the next content without a result, and a second result stays.
+    """
+    waiting: dict[str, int] = {}
+    answered: set[str] = set()
+    for at, content in enumerate(contents):
+        if content is None:
+            continue
+        answers = any(isinstance(part, Result) for part in content.parts)
+        if side(content.role) == "assistant" or not (answers or pairs):
+            yield from (Alone(n, "no-result", call) for call, n in waiting.items())
+            waiting, answered = {}, set()
+        for part in content.parts:
+            if isinstance(part, Call):
+                waiting[part.id] = at
+            elif isinstance(part, Result) and waiting.pop(part.id, None) is not None:
+                answered.add(part.id)
+            elif isinstance(part, Result) and not (pairs and part.id in answered):
+                yield Alone(at, "no-call", part.id)
+    yield from (Alone(n, "no-result", call) for call, n in waiting.items())
+
 
 _Place = tuple[int, int]
 """Number of the content, number of the part in it; both from 0."""

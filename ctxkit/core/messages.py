@@ -107,12 +107,16 @@ SHORT = 8
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """One damaged place: `line` is 1-based, `offset` in bytes from the start of the log; `code` is stable."""
+    """One damaged place: `line` is 1-based, `offset` in bytes from the start of the log; `code` is stable.
+
+    `note`: worth knowing, and no fault (`Finding`).
+    """
 
     line: int
     offset: int
     code: str
     text: str
+    note: bool = False
 
 
 def missing_parent(line: int, offset: int, parent: str) -> Damage:

@@ -19,6 +19,7 @@ from ctxkit.errors import CannotCreate, NoPermission, Usage, reason_of
 from ctxkit.export.agents import AGENTS, Agent
 from ctxkit.export.folders import Moves, folder_of, moved
 from ctxkit.export.request import untouched
+from ctxkit.logfile.unpaired import sent_alone
 from ctxkit.store.atomic import create
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def destination(
     source = None if log.opening.path is None else log.opening.path.resolve()
     stays = own and not (copy or id or moves) and folder == os.path.realpath(here or folder) and untouched(log)
     ready = stays and source is not None and agent.place(env, folder, source.name).resolve() == source
+    ready = ready and not sent_alone(log)
     return Destination(agent, own, ready, here, folder, identity, known, source, env)
 
 

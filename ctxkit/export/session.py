@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,7 +23,7 @@ from ctxkit.core.item_names import Name
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result
 from ctxkit.core.replay import fold
-from ctxkit.core.sets.sequences import Reiterable
+from ctxkit.core.sets.sequences import LazySequence, Reiterable
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.export.request import UNSENT, ContextContents, joined, nothing
@@ -31,6 +32,7 @@ from ctxkit.formats.base import Block, Edited, Format, MessageToWrite, NewSessio
 from ctxkit.formats.bodies import batched, fingerprint
 from ctxkit.formats.targets import SESSIONS
 from ctxkit.logfile.read import blocks_of, limited
+from ctxkit.logfile.unpaired import left_alone
 from ctxkit.measure.rewrite_usage import recounted
 from ctxkit.store.source import ReadWindow
 from ctxkit.store.spool import Spool
@@ -313,11 +315,12 @@ def _paired(
 ) -> list[MessageToWrite]:
     """`context` without results whose call is not in it, and with a result added for each call that lost its own.
 
-    Pairs that were broken in the log's `own` context already are left to its program.
+    Pairs that were broken in the log's `own` context already are left to its program, but for those that it sends
+    though the provider refuses them.
     """
     plain = [MessageToWrite(n) for n in own]
     if all(kept.content is None for kept in context) and [kept.n for kept in context] == [kept.n for kept in plain]:
-        return context
+        return _mended(log, context, gone, repairs)
     open_before, lost_before = _broken(log, plain)
     unanswered, _ = _broken(log, context)
     made: set[str] = set()
@@ -340,8 +343,34 @@ def _paired(
     for at, one in enumerate(found):
         if one is not None:
             done.append(one)
-        done += [MessageToWrite(0, Content("tool", [Result(call, NO_RESULT, True)])) for call in missing.get(at, ())]
+        done += [_no_result(call) for call in missing.get(at, ())]
+    return _mended(log, done, gone, repairs)
+
+
+def _mended(log: OpenLog, context: list[MessageToWrite], gone: set[int], repairs: Repairs) -> list[MessageToWrite]:
+    """`context` without results, and with results for calls, that its program would send alone to be refused."""
+    contents = LazySequence(len(context), lambda at: context[at].content or log.content(context[at].n))
+    wrong = left_alone(log.opening.format, contents, log.answered)
+    if not wrong:
+        return context
+    results, calls = defaultdict[int, set[str]](set), defaultdict[int, list[str]](list)
+    for one in wrong:
+        if one.code == "no-call":
+            results[one.at].add(one.call)
+            repairs.dropped += 1
+        else:
+            calls[one.at].append(one.call)
+            repairs.made += 1
+    done: list[MessageToWrite] = []
+    for at, kept in enumerate(context):
+        rest = _without(log, kept, results[at], gone) if at in results else kept
+        done += [] if rest is None else [rest]
+        done += [_no_result(call) for call in calls.get(at, ())]
     return done
+
+
+def _no_result(call: str) -> MessageToWrite:
+    return MessageToWrite(0, Content("tool", [Result(call, NO_RESULT, True)]))
 
 
 def _broken(log: OpenLog, context: list[MessageToWrite]) -> tuple[list[str], set[str]]:

@@ -63,16 +63,19 @@ class Reader(Protocol):
 
 
 class RecordLinks(NamedTuple):
-    """The ids that link a record to others: its own, its parent's, its session's; "" for none."""
+    """The ids that link a record to others: its own, its parent's, its session's, and that of the session of which
+    this one is a fork; "" for none.
+    """
 
     id: str = ""
     parent: str = ""
     session: str = ""
+    origin: str = ""
 
     @classmethod
-    def of(cls, id: Any = None, parent: Any = None, session: Any = None) -> RecordLinks:
+    def of(cls, id: Any = None, parent: Any = None, session: Any = None, origin: Any = None) -> RecordLinks:
         """The links from values of any type; what is not text counts as none."""
-        return cls(*(value if isinstance(value, str) else "" for value in (id, parent, session)))
+        return cls(*(value if isinstance(value, str) else "" for value in (id, parent, session, origin)))
 
 
 class Inherited(NamedTuple):
@@ -97,6 +100,13 @@ class Format(Protocol):
     row: type[Row]
     was_chat: bool = False
     """True if its files were read as native logs before the format was added. A file with ops stays one."""
+    leaves: frozenset[str] = frozenset()
+    """What its program does not mend, so that the session cannot go on, as codes of `check`: it sends a call without a
+    result (`no-result`) or a result without a call (`no-call`), and its provider refuses the request; or it refuses a
+    file with records of another session itself (`other-session`). Source: docs/agents.md."""
+    pairs: bool = True
+    """Whether its program takes the results of a step together, also from behind words of the user's, the first of each
+    call alone. False if it leaves each where it stands."""
     agents: tuple[str, str, str] | None = None
     """Where the program keeps its agents' logs, or None: the folder, inside the one named like the log (without its
     ending), and what a file's name has before and after the agent's name. There may be folders in it."""

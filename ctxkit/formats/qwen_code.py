@@ -261,6 +261,7 @@ class QwenCode(Format):
     name: str = NAME
     native: bool = False
     row: type[Row] = QwenRow
+    leaves: frozenset[str] = frozenset({"no-call", "other-session"})
 
     def detect(self, head: Sequence[Json]) -> bool:
         """Recognizes Claude Code's envelope around Gemini's parts."""

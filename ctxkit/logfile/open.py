@@ -113,10 +113,10 @@ class OpenLog:
         its name, or `auto` to detect it (default: the config's); `env`: the environment (default: the process's own);
         `strict`: raise BadConfig if something of a folder's own config would be ignored; `progress`: called after each
         block with the bytes read and their total; `before`: called with the bytes before they are read; `tolerant`:
-                mistakes of the config are kept in `config.errors`, and have no effect; `partial`: a log without ops is read
+        mistakes of the config are kept in `config.errors`, and have no effect; `partial`: a log without ops is read
         even if the file in which its history begins is missing, and `transcript.missing` says so. `log` may also be a
         `Source`, bytes in memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed,
-        BadConfig, MissingHistory.
+        CannotUnpack, BadConfig, MissingHistory.
         """
         known = os.environ if env is None else env
         loaded: list[Config] = []

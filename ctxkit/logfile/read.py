@@ -99,9 +99,9 @@ def read(
 ) -> Opening:  # fmt: skip
     """Opens and reads a log: a path, a stream, or bytes in memory.
 
-        `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
-        bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
-        they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
+    `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
+    bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
+    they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
     it has no ops. Raises NoSuchLog, NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations,
     MissingHistory.
     """

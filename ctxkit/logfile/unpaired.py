@@ -1,16 +1,28 @@
-"""The calls of a log without a result, and its results without a call.
+"""The calls of a log without a result, and its results without a call; and those that stop its program.
 
-Pipeline: a `Transcript` -> here -> `check`, `status`, the list of sessions. Where messages are in columns, the columns
-are compared, and no message is made.
+Pipeline: a `Transcript` -> `unpaired` -> `check`, `status`, the list of sessions. Where messages are in columns, the
+columns are compared, and no message is made. The log's own context -> `sent_alone` -> `check`, `resume`; a context that
+is to be written -> `left_alone` -> `export/session.py`, which mends it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxkit.core.messages import Message
+from ctxkit.core.integrity import Alone, alone
+from ctxkit.core.messages import Content, Message
+from ctxkit.core.sets.sequences import LazySequence
+from ctxkit.formats.base import Format
 from ctxkit.formats.columns import Columns
+
+if TYPE_CHECKING:
+    from ctxkit.logfile.open import OpenLog
+
+WORDS = {"no-result": "call {} has no result", "no-call": "a result for {}, which no earlier message calls"}
+"""What is alone, in words."""
+SENT = {"no-result": "call {} has no result", "no-call": "a result for {}, whose call is not before it in the context"}
+"""What is sent alone, in words."""
 
 
 class Unpaired(NamedTuple):
@@ -19,6 +31,7 @@ class Unpaired(NamedTuple):
     n: int
     code: str
     text: str
+    call: str
 
 
 def unpaired(messages: Sequence[Message]) -> Iterator[Unpaired]:
@@ -29,9 +42,34 @@ def unpaired(messages: Sequence[Message]) -> Iterator[Unpaired]:
         talk = next((m.n for m in reversed(messages) if m.opens or m.role == "assistant"), 0)
         for call, n in calls:
             if n < talk:
-                yield Unpaired(n, "no-result", f"call {call} has no result")
+                yield Unpaired(n, "no-result", WORDS["no-result"].format(call), call)
     for call, n in results:
-        yield Unpaired(n, "no-call", f"a result for {call}, which no earlier message calls")
+        yield Unpaired(n, "no-call", WORDS["no-call"].format(call), call)
+
+
+def sent_alone(log: OpenLog) -> list[Unpaired]:
+    """What the log's program sends of its own context, before any op of ctxkit, and its provider refuses.
+
+    Raises Misfit, DamagedOp.
+    """
+    program = log.opening.format
+    if program.leaves.isdisjoint(WORDS):
+        return []
+    own = log.own()
+    contents = LazySequence(len(own), lambda at: log.content(own[at]))
+    left = left_alone(program, contents, log.answered)
+    return [Unpaired(own[one.at], one.code, SENT[one.code].format(one.call), one.call) for one in left]
+
+
+def left_alone(program: Format, contents: Sequence[Content], answered: frozenset[str]) -> list[Alone]:
+    """The calls and results of a context that `program` sends alone, though its provider refuses the request.
+
+    `answered`: as in `Format.sent`.
+    """
+    if program.leaves.isdisjoint(WORDS):
+        return []
+    sent, _ = program.portable(contents, answered)  # each in its place; a failed response takes its calls along
+    return [one for one in alone(sent, pairs=program.pairs) if one.code in program.leaves]
 
 
 def _walked(messages: Iterable[Message]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:

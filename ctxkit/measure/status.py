@@ -286,8 +286,8 @@ def _damage(log: OpenLog) -> Iterable[DamagedPlace]:
     own: Iterable[Damage] = (*log.transcript.damage, *log.transcript.broken, *log.ledger.damage)
     for one in own:
         yield DamagedPlace(f"line {one.line}", one.code, one.text)
-    for n, code, text in unpaired(log.messages):
-        yield DamagedPlace(f"message {n}", code, text)
+    for alone in unpaired(log.messages):
+        yield DamagedPlace(f"message {alone.n}", alone.code, alone.text)
     for one in log.opening.sidecar_damage:
         yield DamagedPlace(f"ops.jsonl line {one.line}", one.code, one.text)
 

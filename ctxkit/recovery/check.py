@@ -1,8 +1,8 @@
 """check: finds what is wrong with a log, its ops, its call-result pairs, and the files beside it.
 
-Damage is found by reading and `recovery/records.py`, ops that do not fit by `core/op_fit.py`, unpaired calls here,
-files beside the log by `recovery/beside.py`. The log's format compares the requests that the program recorded with the
-context of the log.
+Damage is found by reading and `recovery/records.py`, ops that do not fit by `core/op_fit.py`, calls and results without
+a partner by `logfile/unpaired.py`, files beside the log by `recovery/beside.py`. The log's format compares the requests
+that the program recorded with the context of the log.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import chain
 
 from ctxkit.core.findings import Finding
 from ctxkit.core.ledger import LedgerEntry
@@ -17,13 +18,14 @@ from ctxkit.core.op_fit import adrift, dangling, faults
 from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Proofs
-from ctxkit.logfile.chain_head import findings as chain
+from ctxkit.logfile.chain_head import findings as links
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import proven_log
-from ctxkit.logfile.unpaired import unpaired
+from ctxkit.logfile.unpaired import sent_alone, unpaired
 from ctxkit.recovery.beside import surroundings
 from ctxkit.recovery.records import soundness
 from ctxkit.store.accepted import accepted
+from ctxkit.store.joined import JoinedSource
 
 
 def check(log: OpenLog, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
@@ -34,11 +36,17 @@ def check(log: OpenLog, proved: Proofs | None = None, *, notes: bool = False) ->
     """
     requests = (proofs(log) if proved is None else proved).wrong
     wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
-    beside = [one for one in surroundings(log) if notes or not one.note]
-    linked = [one for one in chain(log) if notes or not one.note]
-    ops = [one for one in _ops(log) if notes or not one.note]
-    images = [one for one in _images(log) if notes or not one.note]
-    return [*_lines(log), *ops, *linked, *_pairs(log), *images, *wrong, *beside]
+    found = chain.from_iterable(
+        (_lines(log), _inherited(log), _ops(log), links(log), _pairs(log), _images(log), wrong, surroundings(log))
+    )
+    return [one for one in found if notes or not one.note]
+
+
+def _inherited(log: OpenLog) -> Iterator[Finding]:
+    """Which messages stand in other files, in which the history begins."""
+    if log.transcript.inherited and isinstance(log.opening.laid_out, JoinedSource):
+        files = ", ".join(log.opening.laid_out.others)
+        yield Finding(f"messages 1-{log.transcript.inherited}", "inherited", f"they stand in {files}", note=True)
 
 
 def damage(log: OpenLog) -> list[Finding]:
@@ -48,7 +56,9 @@ def damage(log: OpenLog) -> list[Finding]:
 
 def unanswered(log: OpenLog) -> Iterator[Finding]:
     """The calls without a result, except those of a last step."""
-    return (one for one in _pairs(log) if one.code == "no-result")
+    return (
+        Finding(f"message {one.n}", one.code, one.text) for one in unpaired(log.messages) if one.code == "no-result"
+    )
 
 
 def proofs(log: OpenLog) -> Proofs:
@@ -58,11 +68,11 @@ def proofs(log: OpenLog) -> Proofs:
 
 def _lines(log: OpenLog, *, close: bool = True) -> Iterator[Finding]:
     """Damage of lines. `close`: also what only `recovery/records.py` finds."""
-    links = log.transcript.broken
+    broken = log.transcript.broken
     if close:
-        links = [*(one for one in links if one.code == "missing-history"), *soundness(log)]
-    for one in sorted((*log.transcript.damage, *log.ledger.damage, *links), key=lambda one: one.line):
-        yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset)
+        broken = [*(one for one in broken if one.code == "missing-history"), *soundness(log)]
+    for one in sorted((*log.transcript.damage, *log.ledger.damage, *broken), key=lambda one: one.line):
+        yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset, one.note)
     for one in log.opening.sidecar_damage:
         yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)
 
@@ -133,6 +143,17 @@ def _images(log: OpenLog) -> Iterator[Finding]:
 
 
 def _pairs(log: OpenLog) -> Iterator[Finding]:
-    """Calls without a result (those of a last step may still be running) and results without a call."""
-    for n, code, text in unpaired(log.messages):
-        yield Finding(f"message {n}", code, text)
+    """What the log's program sends of its context and the provider refuses; then, as notes, all other calls without a
+    result (those of a last step may still be running) and results without a call.
+    """
+    try:
+        stopping = sent_alone(log)
+    except (Misfit, DamagedOp):  # this is a finding already, and there is no context
+        stopping = []
+    for one in stopping:
+        words = f"{one.text}: its program sends it so, and the provider refuses the request"
+        yield Finding(f"message {one.n}", one.code, words)
+    told = {(one.n, one.code, one.call) for one in stopping}
+    for one in unpaired(log.messages):
+        if (one.n, one.code, one.call) not in told:
+            yield Finding(f"message {one.n}", one.code, one.text, note=True)

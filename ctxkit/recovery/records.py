@@ -54,6 +54,8 @@ def soundness(log: OpenLog) -> list[Damage]:
                 if links is not None:
                     records.append(Record(line, offset, links, hash(raw)))
     found += (*_twice(records), *_missing(records), *_cycles(records), *_sessions(records))
+    if "other-session" not in log.opening.format.leaves:
+        found = [msgspec.structs.replace(one, note=True) if one.code == "other-session" else one for one in found]
     return sorted(found, key=lambda one: one.line)
 
 
@@ -130,8 +132,9 @@ def _twice(records: list[Record]) -> Iterator[Damage]:
             continue
         other = first.setdefault(key, one)
         if other is not one:
-            same = "the same record" if other.sum == one.sum else "another record"
-            yield Damage(one.line, one.offset, "reused-id", f"{same} has the id {_short(key)} at line {other.line}")
+            same = other.sum == one.sum
+            words = f"{'the same' if same else 'another'} record has the id {_short(key)} at line {other.line}"
+            yield Damage(one.line, one.offset, "reused-id", words, same)
 
 
 def _missing(records: list[Record]) -> Iterator[Damage]:
@@ -169,12 +172,15 @@ def _sessions(records: list[Record]) -> Iterator[Damage]:
         for one in records
         if one.links.session and one.links.parent in of and of[one.links.parent] != one.links.session
     }
+    forked = {one.links.origin for one in records}
     seen: dict[str, None] = {}
     for one in records:
         session = one.links.session
         if session and session not in seen:
             if seen and not any(frozenset({session, other}) in linked for other in seen):
                 words = f"from here on records of the session {_short(session)}, after {_short([*seen][-1])}"
+                if session in forked:
+                    words = f"from here on records of the session {_short(session)}, copied into a fork of it"
                 yield Damage(one.line, one.offset, "other-session", words)
             seen[session] = None
 

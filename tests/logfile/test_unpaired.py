@@ -34,4 +34,4 @@ def test_what_is_unpaired() -> None:
     columns = Columns()
     columns.extend(["user", "assistant", "tool", "assistant"], [None] * 4, [0] * 4, [1] * 4)
     columns.take([2, 4], [ColumnCall("a", Function("f")), ColumnCall("z", Function("f"))], [3], ["b"])
-    assert [(n, code) for n, code, _ in unpaired(columns)] == [(2, "no-result"), (3, "no-call")]
+    assert [(one.n, one.code) for one in unpaired(columns)] == [(2, "no-result"), (3, "no-call")]

@@ -11,7 +11,9 @@ from ctxkit.cli.log_access import opened
 from ctxkit.cli.options import LogArgument, ManyLogs, Reading, refuse_doubtful, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import ERROR, WARNING, Styled
+from ctxkit.core.findings import Finding
 from ctxkit.errors import ExitCode, Usage
+from ctxkit.export.agents import AGENTS
 from ctxkit.formats.base import Proofs
 from ctxkit.logfile.chain_head import head as head_of
 from ctxkit.logfile.chain_head import proved
@@ -59,7 +61,8 @@ def command(
         else:
             spans: list[str | Styled] = [Styled(finding.where, "bold"), ": "] if finding.where != finding.code else []
             code = Styled(finding.code, WARNING if finding.note else ERROR)
-            streams.out(f"{target.opening.name}: ", *spans, code, f": {finding.text}", hang=2)
+            words = f": {'note: ' if finding.note else ''}{finding.text}"
+            streams.out(f"{target.opening.name}: ", *spans, code, words, hang=2)
     if reading.json and not problems:
         streams.out_json({"log": target.opening.name, "findings": 0})
     if proofs.requests and reading.json:
@@ -86,17 +89,21 @@ def command(
     streams.sum_up(
         f"{messages}, {ops}: {layout.count(len(problems), 'problem') if problems else 'nothing'} found{notes}"
     )
-    if hint := _hint(target):
+    if hint := _hint(target, problems):
         streams.hint(hint)
     return int(ExitCode.NO) if problems else int(ExitCode.DONE)
 
 
-def _hint(log: Log) -> str:
-    """The command that voids the first op for which the log is refused; "" if there is no such op."""
+def _hint(log: Log, problems: list[Finding]) -> str:
+    """The command that voids the first op for which the log is refused, or the one that mends a session whose requests
+    are; "" if neither helps.
+    """
     wrong = refused(log)
     one = next((entry for entry in wrong if entry.id), None)
     if one is None:
-        return ""
+        stopped = any(problem.code in log.opening.format.leaves for problem in problems)
+        mended = stopped and log.opening.format.name in AGENTS
+        return "`ctxkit resume LOG` goes on with a copy in which each call has its result" if mended else ""
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return (
         f"the log is refused because of op {one.number}{more}: undo it with `ctxkit undo LOG {one.id} --force-replay`"

@@ -37,11 +37,11 @@ class Codex(Format):
         return CodexReader()
 
     def links(self, record: dict[str, Any]) -> RecordLinks | None:
-        """The session's id, from each `session_meta`."""
+        """The session's id, and that of the one that it is a fork of, from each `session_meta`."""
         meta = record.get("payload")
         if record.get("type") != "session_meta" or not isinstance(meta, dict):
             return None
-        return RecordLinks.of(session=meta.get("id"))
+        return RecordLinks.of(session=meta.get("id"), origin=meta.get("forked_from_id"))
 
     def inherited(self, first: dict[str, Any]) -> Inherited | None:
         """What a fork, or a later page of a long thread, goes on from."""

@@ -22,6 +22,7 @@ class GeminiCli(SessionFormat):
     name: str = NAME
     native: bool = False
     row: type[Row] = GeminiRow
+    leaves: frozenset[str] = frozenset({"no-result"})
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """Whether there is a header with session and project, or, without it, a response, an update or a rewind."""

@@ -23,6 +23,8 @@ class Pi(Format):
     native: bool = False
     edits: bool = True
     row: type[Row] = PiRow
+    leaves: frozenset[str] = frozenset({"no-call"})
+    pairs: bool = False
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """Whether there is a session header with its folder, or, without it, a message as pi alone writes it."""

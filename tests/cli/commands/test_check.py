@@ -48,7 +48,7 @@ def test_findings(tmp_path: Path) -> None:
                      ["op 4", "dangling-op"], ["ops 1-4", "unchained"], ["message 2", "no-result"],
                      ["message 3", "no-call"]]  # fmt: skip
     said, hint = ran.err.splitlines()
-    assert said == "4 messages, 4 ops: 7 problems found, 1 note"
+    assert said == "4 messages, 4 ops: 5 problems found, 3 notes"
     assert "refused because of op 1 (and 2 more): undo it" in hint
     values = ctxkit("check", path, "--json").values
     assert [[value["where"], value["code"]] for value in values] == found
@@ -136,7 +136,7 @@ def test_beside_the_log(tmp_path: Path) -> None:
     copy.write_bytes(SMALL)
     ran = good("check", path)
     assert ran.err == "11 messages, 0 ops: nothing found, 1 note\n"
-    assert "\x1b" not in ran.text and ": conflict-copy: a copy of chat.jsonl: it holds the same\n" in ran.text
+    assert "\x1b" not in ran.text and ": conflict-copy: note: a copy of chat.jsonl: it holds the same\n" in ran.text
     copy.write_bytes(SMALL + lines(message("user", "said elsewhere", 20)))
     [file] = (tmp_path / "chat.jsonl.ctxkit/snapshots").iterdir()
     file.write_bytes(file.read_bytes()[:-9])
