@@ -31,7 +31,7 @@ from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, MessageToWrite, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import batched, fingerprint
 from ctxkit.formats.targets import SESSIONS
-from ctxkit.logfile.read import blocks_of, limited
+from ctxkit.logfile.read import blocks_of, limited, proven_log
 from ctxkit.logfile.unpaired import left_alone
 from ctxkit.measure.rewrite_usage import recounted
 from ctxkit.store.source import ReadWindow
@@ -216,7 +216,10 @@ def _verified(
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
         spool = Spool(attempt.pieces)
         contents = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
-        if _reads_as(spool.stream, attempt.keys, contents, answered):
+        read = _read_as(spool.stream, attempt.keys, contents, answered)
+        if read is not None:
+            upheld = target.upheld(proven_log(read.opening), attempt.repairs)
+            spool = spool if upheld is None else Spool(upheld)
             attempt.pieces = recounted(log, edited.context, spool.stream) if recount else spool
             return attempt
     raise CtxkitError("the session would be read as a different context: nothing was written")
@@ -239,9 +242,9 @@ def _entries(log: OpenLog) -> Iterator[MessageToWrite]:
         yield MessageToWrite(n, None if n else log.full(entry))
 
 
-def _reads_as(stream: BinaryIO, keys: list[list[str]], contents: list[Content], answered: set[str]) -> bool:
-    """Whether a session has messages with the listed keys; without keys, whether it has these contents. And whether
-    each of the `answered` calls that is in it has its result.
+def _read_as(stream: BinaryIO, keys: list[list[str]], contents: list[Content], answered: set[str]) -> OpenLog | None:
+    """A session if it has messages with the listed keys, or without keys, if it has these contents; and if each of the
+    `answered` calls that is in it has its result. Else None.
     """
     from ctxkit.logfile.open import OpenLog
 
@@ -252,11 +255,11 @@ def _reads_as(stream: BinaryIO, keys: list[list[str]], contents: list[Content], 
     messages = [state.messages[n - 1] for n in found]
     calls = {call for message in messages for call in message.calls}
     if not answered & calls <= _answered((message.calls, message.results) for message in messages):
-        return False
+        return None
     if keys:
-        return [message.key for message in messages] in keys
+        return log if [message.key for message in messages] in keys else None
     read = [one for n in found for one in fingerprint(log.content(n))]
-    return read == [one for content in contents for one in fingerprint(content)]
+    return log if read == [one for content in contents for one in fingerprint(content)] else None
 
 
 def edited_of(log: OpenLog, repairs: Repairs, progress: Progress | None = None) -> Edited:

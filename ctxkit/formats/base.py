@@ -203,6 +203,12 @@ class Format(Protocol):
         """Whether the program's own records of its requests agree with the context; None if the log holds none."""
         return None
 
+    def upheld(self, log: ProvenLog, repairs: Repairs) -> Iterable[bytes] | None:
+        """A session that ops changed, without the program's records of requests that it does not bear out any longer,
+        which are counted; None if all stay.
+        """
+        return None
+
 
 class ProofMismatch(msgspec.Struct):
     """A record of what was sent that disagrees with the log. `code` never changes."""

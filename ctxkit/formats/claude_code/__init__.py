@@ -114,6 +114,16 @@ class ClaudeCode(Format):
 
         return prove(log)
 
+    def upheld(self, log: ProvenLog, repairs: Repairs) -> Iterable[bytes] | None:
+        """The session without requests that its messages do not bear out any longer."""
+        from ctxkit.formats.claude_code.requests import noted
+
+        if not noted(log.read, log.size):
+            return None
+        from ctxkit.formats.claude_code.proofs import upheld
+
+        return upheld(log, repairs)
+
     def prefix(self, log: ProvenLog, contents: Iterable[Content]) -> Prefix | None:
         """The newest recorded request that one of `contents` answers, with its system prompt and tools."""
         from ctxkit.formats.claude_code.requests import noted

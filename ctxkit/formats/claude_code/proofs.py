@@ -8,9 +8,10 @@ where its messages begin to differ. So the work grows with the log, not with its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ctxkit.core.messages import Repairs
 from ctxkit.formats.base import ProofMismatch, Proofs, ProvenLog, UnprovedRequest
 from ctxkit.formats.claude_code.blocks import SentPiece
 from ctxkit.formats.claude_code.copies import covers, is_all_loose, is_loose, is_programs_own
@@ -18,9 +19,12 @@ from ctxkit.formats.claude_code.hashing import LOOSE, message_hash
 from ctxkit.formats.claude_code.histories import AnsweredTurn, SentMismatch, ThreadHistory, Tree, turns_of
 from ctxkit.formats.claude_code.placing import PlacedMessage, Style, turn
 from ctxkit.formats.claude_code.requests import NotedRequest, ProofRow, Records
+from ctxkit.formats.claude_code.session_rows import Changes, changed
 from ctxkit.formats.claude_code.wire import plain_name
+from ctxkit.formats.patching import Patch, patched
 
 Json = dict[str, Any]
+UNPLACED = "no answer to it is in the log, so that its place is not known"
 _LISTS = 16
 """The number of requests whose hashes are kept, for later requests that continue them."""
 _OVER_AGAIN = 20
@@ -46,11 +50,11 @@ def prove(log: ProvenLog) -> Proofs:
             continue
         history, more = prover.judge(request, sent)
         last = history.turns[-1] if history.turns else AnsweredTurn(0, 0, 0)
-        if last.missing_from is None and last.wrong_at is None and more is None:
+        if _agrees(last, more):
             proofs.proved += 1
             proofs.messages += len(sent)
             proofs.given += last.total + len(sent) - last.reached
-        elif (last.wrong_at or more) is None or request.answer < 0 or request.cut:
+        elif _is_open(request, last, more):
             proofs.unproved.append(UnprovedRequest(request.line, request.id, _why(request, last)))
         else:
             new = [*_unreported(last), *([more] if more is not None else [])]
@@ -60,6 +64,47 @@ def prove(log: ProvenLog) -> Proofs:
                     words = f"request {request.id[:8]}: {one.text}"
                     proofs.wrong.append(ProofMismatch(request.line, "not-as-sent", words))
     return proofs
+
+
+def upheld(log: ProvenLog, repairs: Repairs) -> Iterable[bytes] | None:
+    """A session that ops changed, without the requests that its messages do not bear out any longer, and without the
+    copies that only these name, which are counted; None if all of them stay.
+
+    A request that begins with one of these names all its messages itself.
+    """
+    records = Records(log.blocks(ProofRow), log.read)
+    prover = Prover(records)
+    gone: set[str] = set()
+    named: set[str] = set()
+    patches: list[Patch] = []
+    for request in records.requests:
+        sent = prover.sent(request)
+        if not request.fault:
+            history, more = prover.judge(request, sent)
+            last = history.turns[-1] if history.turns else AnsweredTurn(0, 0, 0)
+            if not _agrees(last, more) and (_why(request, last) == UNPLACED or not _is_open(request, last, more)):
+                gone.add(request.id)
+                patches.append(Patch(request.span[0], 0, request.span[1], b""))
+                continue
+            if request.base in gone:
+                whole: Changes = {("base",): None, ("keep",): 0, ("tail",): sent}
+                patches.append(Patch(request.span[0], 0, request.span[1], changed(log.read(*request.span), whole)))
+        named.update(sent or request.tail)
+    if not gone:
+        return None
+    lost = [one.span for one in records.kept if one.field == "message" and one.hash not in named]
+    repairs.leave_out("record of requests with other messages", len(gone) + len(lost))
+    return patched(log.read, log.size, sorted([*patches, *(Patch(at, 0, size, b"") for at, size in lost)]))
+
+
+def _agrees(last: AnsweredTurn, more: SentMismatch | None) -> bool:
+    """Whether all of a request is what the log gives. `last`: its last turn; `more`: what was sent beyond that."""
+    return last.missing_from is None and last.wrong_at is None and more is None
+
+
+def _is_open(request: NotedRequest, last: AnsweredTurn, more: SentMismatch | None) -> bool:
+    """Whether the log does not hold enough to judge a request that does not agree."""
+    return (last.wrong_at or more) is None or request.answer < 0 or request.cut
 
 
 def _unreported(last: AnsweredTurn) -> list[SentMismatch]:
@@ -78,7 +123,7 @@ def _why(request: NotedRequest, last: AnsweredTurn) -> str:
         return "what was sent was cut down"
     if last.missing_from is not None:
         return last.missing_from.missing
-    return "no answer to it is in the log, so that its place is not known"
+    return UNPLACED
 
 
 class Prover:

@@ -41,7 +41,7 @@ class NotedRequest(msgspec.Struct):
     """A request as recorded. `links`: number of chain rows before it; `answer`: index of its answer's first, or -1.
 
     `base`: the request whose first `keep` messages it begins with, "" for none. `cut`: what was sent was shortened.
-    `shape`: the hash of its system prompt and tools.
+    `shape`: the hash of its system prompt and tools; `span`: its row.
     """
 
     id: str
@@ -55,6 +55,7 @@ class NotedRequest(msgspec.Struct):
     answer: int = -1
     fault: str = ""
     shape: str = ""
+    span: Span = (0, 0)
 
 
 class RequestMatch(msgspec.Struct):
@@ -108,6 +109,7 @@ class Records:
                 self._feed(block, start, i)
                 start = i
                 self.requests.append(_request(row, block.lines[i], len(self.reader.links), names))
+                self.requests[-1].span = block.offsets[i], block.sizes[i]
             elif kind in ("api-request-blob", "api-request-shape"):
                 field, named = ("message", row.hash) if kind == "api-request-blob" else ("shape", row.shapeHash)
                 span = block.offsets[i], block.sizes[i]
