@@ -39,6 +39,9 @@ FILES = {
     },
 }
 EACH = [(name, path) for name, paths in FILES.items() for path in paths]
+MENDED = {"orphan-result", "compaction-kept-result", "context-edit-call"}
+"""Sessions of pi with a result without its call, which it sends to be refused (tests/recovery/test_sent_alone.py)."""
+SOUND = [one for one in EACH if one[1].stem not in MENDED or one[0] != "pi"]
 JOINTS = 2
 """Further links that one message can cost: where a copy of a response, or a summary, leaves, what stays is joined."""
 MARKERS = (b'"turn_duration"', b'"customType":"ctxkit"')
@@ -72,7 +75,7 @@ def written(log: Log, name: str) -> bytes:
     return b"".join(log.session(name, keep_id=True, recount=False).pieces)
 
 
-@pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
+@pytest.mark.parametrize(("name", "path"), SOUND, ids=name_of)
 def test_without_an_op(name: str, path: Path) -> None:
     """Every byte stays with --keep-id; else the id alone is another, in the rows that say it."""
     raw = path.read_bytes()
@@ -94,12 +97,12 @@ def test_without_an_op(name: str, path: Path) -> None:
             assert masked[0] == masked[1]
 
 
-@pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
+@pytest.mark.parametrize(("name", "path"), SOUND, ids=name_of)
 def test_an_op_that_is_undone(name: str, path: Path) -> None:
     """Whatever the op was: every byte is as it was."""
     raw = path.read_bytes()
     log = opened(raw)
-    for verb in some(("forget", "compact", "trim", "edit", "restore", "clear"), 3, EACH.index((name, path))):
+    for verb in some(("forget", "compact", "trim", "edit", "restore", "clear"), 3, SOUND.index((name, path))):
         if tried(log, Command(verb, len(log.messages) // 2, 2)):
             log.undo()
             assert written(log, name) == raw

@@ -537,10 +537,11 @@ class Log(WritableLog):
         return assemble(self, status)
 
     def check(self, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
-        """Findings in the log and beside it: damage, ops that do not fit, unpaired calls, and a context other than the
-        one that was sent. An empty list if there are none.
+        """Findings in the log and beside it: damage, ops that do not fit, a context other than the one that was sent,
+        and what the log's program would send to be refused. An empty list if there are none.
 
-        `proved`: the result of `proofs()`, if the caller has it already; `notes`: also notes, which are no faults.
+        `proved`: the result of `proofs()`, if the caller has it already; `notes`: also notes, which are no faults:
+        interrupted calls, copies, forks.
         """
         from ctxkit.recovery.check import check
 

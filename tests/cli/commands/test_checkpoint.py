@@ -195,7 +195,7 @@ def test_a_log_that_is_gone(tmp_path: Path) -> None:
     ran = ctxkit("check", path)
     assert ran.code == 66 and f"hint: its sidecar still exists: ctxkit snapshots {path}" in ran.err
     assert "1 checkpoint" in good("snapshots", path).err
-    assert "chat.jsonl.ctxkit: orphan-sidecar: a sidecar whose log is gone" in good("check", other).text
+    assert "chat.jsonl.ctxkit: orphan-sidecar: note: a sidecar whose log is gone" in good("check", other).text
     assert "a sidecar whose log is gone" in good("sessions", tmp_path).err and len(beside(path)) == 1
 
 
