@@ -29,6 +29,11 @@ from ctxkit.errors import ExitCode, NothingToSend
 from tests.validators import anthropic_rules, gemini_rules, openai_rules
 
 ROOT = Path(__file__).resolve().parent.parent
+MENDED = [
+    ("pi", ROOT / f"fixtures/truth-pi/{name}.jsonl")
+    for name in ("orphan-result", "compaction-kept-result", "context-edit-call")
+]
+"""Sessions with a result without its call, which their program sends to be refused: it leaves, even without an op."""
 NOW = 1_780_000_000.0
 Records = list[dict[str, Any]]
 WORDS = st.sampled_from(["", "one", "two words", "x\ny", "é ✓", "}{", '{"ctxkit":"mark"}', "[2, 3]"])

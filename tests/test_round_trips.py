@@ -19,7 +19,7 @@ from ctxkit.core.item_names import Names
 from ctxkit.errors import ExitCode, NothingToSend
 from tests import effort
 from tests.effort import some
-from tests.lawful import ROOT, Command, opened, tried
+from tests.lawful import MENDED, ROOT, Command, opened, tried
 from tests.shared import SHARED
 from tests.whole import rows
 
@@ -39,9 +39,7 @@ FILES = {
     },
 }
 EACH = [(name, path) for name, paths in FILES.items() for path in paths]
-MENDED = {"orphan-result", "compaction-kept-result", "context-edit-call"}
-"""Sessions of pi with a result without its call, which it sends to be refused (tests/recovery/test_sent_alone.py)."""
-SOUND = [one for one in EACH if one[1].stem not in MENDED or one[0] != "pi"]
+SOUND = [one for one in EACH if one not in MENDED]
 JOINTS = 2
 """Further links that one message can cost: where a copy of a response, or a summary, leaves, what stays is joined."""
 MARKERS = (b'"turn_duration"', b'"customType":"ctxkit"')

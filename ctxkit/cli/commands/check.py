@@ -35,9 +35,10 @@ def command(
 
     It also finds ops that do not fit, calls without results and results without calls. Conflict copies are files that
     synchronising programs leave; the differences are listed. If the log's own program recorded the hashes of the
-    messages that it sent, they prove the context. The findings are printed, one per line. Damage is what is wrong in
-    bytes or ops, and what the log's program would send to be refused: exit 1. All else is a note, such as a call that
-    was interrupted: exit 0. -q prints nothing, the exit code tells. The log is never changed.
+    messages that it sent, they prove the context. Damage is what is wrong in bytes or ops, and what the log's program
+    would send to be refused; all else is a note, such as a call that was interrupted. Exit 0: nothing was found, except
+    notes; 1: damage was found. Findings are printed, one per line; -q prints nothing, the exit code tells. The log is
+    never changed.
 
     Each op names the one before it. The printed head covers all ops and the records before the newest one. Store it
     elsewhere and pass it to --head later: it shows if ops are missing or a record was changed.
