@@ -270,7 +270,7 @@ class RollingBase:
     @classmethod
     def load(cls, path: str | os.PathLike[str], limit: int | None = None, **options: Any) -> Self:
         """The rolling context of a log that exists; `options` as for a new one. Raises NoSuchLog, as `Log.open`."""
-        return cls(limit, log=Log.open(_path(path)), **options)
+        return cls(limit, log=_owned(_path(path)), **options)
 
     @_in_turn
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -945,7 +945,20 @@ def _opened(log: str | os.PathLike[str] | None) -> Log:
         except CannotCreate:
             if not os.path.lexists(path):  # else another process created it just now
                 raise
-    return Log.open(path)
+    return _owned(path)
+
+
+def _owned(path: Path) -> Log:
+    """The log of the program that uses this, also in a folder in which programs keep their own files: it is one. Its
+    sidecar notes that, so that a command does not take the log for another program's. Raises what `Log.open` raises.
+    """
+    found = Log.open(path)
+    if not found.opening.by_folder:
+        return found
+    found = Log.open(path, own=True)
+    if found.opening.sidecar is not None:
+        found.opening.sidecar.own()
+    return found
 
 
 def _path(given: str | os.PathLike[str]) -> Path:

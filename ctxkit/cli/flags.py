@@ -268,6 +268,7 @@ FLAGS: dict[str, Flag] = {
         ),
         Flag("--overflow", "The provider's error message, for its figures; - for standard input.", "FILE"),
         Flag("--overhead", "Tokens of a request besides messages and tools (12k).", "N"),
+        Flag("--own", "The log is yours: write to it itself, whatever program it seems to be of."),
         Flag("--parquet", "Write the rows as Parquet to this new file; - for standard output.", "FILE"),
         Flag("--pick", "Choose one on the terminal, and print its path."),
         Flag("--plain", "The draft as a conversation: [TIME] NAME: TEXT."),

@@ -86,7 +86,7 @@ def opened(
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
-                partial=command in LOOKS,
+                partial=command in LOOKS, own=reading.own,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):

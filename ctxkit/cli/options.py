@@ -105,6 +105,7 @@ class Reading:
 
     now: str | None = None
     sidecar: str | None = None
+    own: bool = False
     conversation: int | None = None
     from_: str | None = None
     force_replay: bool = False

@@ -2,7 +2,8 @@
 
 Pipeline: context -> `lines` -> JSONL (replay 53: the log's messages only). A message that was read from a chat record
 and is unchanged is written as that record; a changed one keeps the record's other keys. A top-level `ctxkit` key is
-never written: the line would be read as an op.
+never written: the line would be read as an op. Neither are keys by which a file is known as another program's: what is
+written is the user's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ctxkit.core.roles import RESULTS
 from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import clean, signature_of
 from ctxkit.formats.chat_parts import part_of, parts_of
+from ctxkit.formats.chat_programs import MARKS, of_row
 from ctxkit.formats.response_kinds import is_item
 
 _CONTENT_KEYS = (
@@ -45,7 +47,8 @@ def _line(content: Content) -> Json:
     if is_item(record):  # it would be read as an item of Responses, not as a chat message
         record = {}
     if isinstance(record.get("role"), str):
-        rest = {key: value for key, value in record.items() if key != "ctxkit"}
+        left = MARKS | {"ctxkit"} if of_row(record) else {"ctxkit"}
+        rest = {key: value for key, value in record.items() if key not in left}
         if record["role"] == content.role and parts_of(record) == content.parts:
             return rest
         kept = {key: value for key, value in rest.items() if key not in _CONTENT_KEYS}

@@ -5,10 +5,11 @@ Pipeline: `store` reads the first records of a log, `detect` names the format, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxkit.errors import UnknownFormat
+from ctxkit.formats import chat_programs
 from ctxkit.formats.base import Format
 from ctxkit.formats.chat import FOREIGN
 from ctxkit.formats.chat import FORMAT as CHAT
@@ -26,7 +27,8 @@ def chosen(asked: str, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, 
     """
     if asked not in ("auto", *FAMILIES):
         found = by_name(asked)
-        return FOREIGN if found is CHAT and any(map(is_foreign, (*head[:HEAD], *tail))) else found
+        records = (*head[:HEAD], *tail)
+        return _foreign_chat(records) if found is CHAT and any(map(is_foreign, records)) else found
     found = detect(head, tail)
     if fits(asked, found.name):
         return found
@@ -51,7 +53,16 @@ def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) 
         return by_name(name)
     for one in map(by_name, FAMILIES["openai"][:2] if is_chat else DETECTED):
         if one.detect(head):
-            return FOREIGN if one is CHAT and foreign else one
+            return _foreign_chat((*head, *tail)) if one is CHAT and foreign else one
     from ctxkit.formats.unsupported import refused
 
     raise refused(head[0], "its first record has")
+
+
+def _foreign_chat(records: Iterable[dict[str, Any]]) -> Format:
+    """The format of another program's chat messages: Kimi CLI has rows of its own among them."""
+    if not any(chat_programs.of_row(record) == chat_programs.KIMI for record in records):
+        return FOREIGN
+    from ctxkit.formats import kimi
+
+    return kimi.FORMAT

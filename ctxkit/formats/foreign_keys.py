@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ctxkit.formats import chat_programs
+
 Json = dict[str, Any]
 
 BODIES = frozenset(
@@ -17,7 +19,7 @@ BODIES = frozenset(
 """Keys of which a chat message has at least one beside its `role`."""
 TRACES = (
     b'"uuid"', b'"message"', b'"payload"', b'"toolUseID"', b'"toolRequest"', b'"toolResponse"', b'"working_dir"',
-    b'"display"', b'"session_start"',
+    b'"display"', b'"session_start"', *chat_programs.TRACES,
 )  # fmt: skip
 """Bytes that occur in rows of other programs: each row for which `is_foreign` holds has one of these."""
 _GOOSE = ("toolRequest", "toolResponse", "frontendToolRequest", "toolConfirmationRequest")
@@ -34,6 +36,7 @@ def is_foreign(record: Json) -> bool:
         ("parentUuid" in record and "uuid" in record)
         or (isinstance(record.get("payload"), dict) and isinstance(record.get("type"), str))
         or _nested(record)
+        or bool(chat_programs.of_row(record))
         or bool(dialect([record]))
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -34,6 +34,9 @@ from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.source import GrowingSource, Source, open_log
 from ctxkit.version import VERSION
 
+BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
+"""Said once of a log that is taken for a program's by its folder alone."""
+
 
 class OpsAppended(Exception):
     """Ops were appended since the log was read, so a decision made on it may be wrong now."""
@@ -44,6 +47,8 @@ class AppendableLog(OpenLog):
 
     args: tuple[str, ...] = ()
     dry_run = False
+    notes: Sequence[str] = ()
+    """More to say of the last decision."""
     through: tuple[Op, ...] = ()
     """Ops of `look_through`, which no log has."""
 
@@ -141,7 +146,9 @@ class AppendableLog(OpenLog):
         else:
             if opening.sidecar is None:
                 raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
+            first = opening.by_folder and not opening.sidecar_size
             opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, either)
+            self.notes = [*self.notes, BESIDE] if first else self.notes
         self.refresh()
 
     def make_durable(self) -> None:
@@ -162,12 +169,15 @@ class AppendableLog(OpenLog):
             what = f"is a {owner} file, which another program owns"
             if opening.source.compressed:
                 what = "is compressed"
+            elif opening.owner:
+                what = f"is a session of {opening.owner}"
+            elif opening.by_folder:
+                what = "is in a folder in which programs keep their own files"
             elif opening.format is FOREIGN:
                 what = "carries the keys of another program's log"
-            raise ForeignLog(
-                f"{opening.name} {what}: no message was added",
-                "ops on it go to its sidecar; messages are added by its own program",
-            )
+            hint = "ops on it go to its sidecar; messages are added by its own program"
+            hint += "; if it is yours: --own" if opening.by_folder else ""
+            raise ForeignLog(f"{opening.name} {what}: no message was added", hint)
         require_message(record)
         if self.dry_run:
             return
@@ -193,7 +203,7 @@ class AppendableLog(OpenLog):
         if opening.path is not None:
             found.opening = read_source(
                 opening.name, opening.path, open_log(opening.path), opening.sidecar, conversation=opening.conversation,
-                format=opening.format.name,
+                format=opening.format.name, own=opening.own,
             )  # fmt: skip
             found._state = found._ledger = None
         return found

@@ -28,11 +28,10 @@ ALSO = {"trim": "compact"}
 
 
 class WritableLog(AppendableLog):
-    """A log that takes decisions. `op_id`: the id of the next op; `said`, `notes`: the text of the last decision."""
+    """A log that takes decisions. `op_id`: the id of the next op; `said`: the text of the last decision."""
 
     op_id: str | None = None
     said = ""
-    notes: Sequence[str] = ()
     written: str | None = None
     """The id of the op that was appended last."""
     warned: Sequence[str] = ()

@@ -105,7 +105,7 @@ class OpenLog:
         cls, log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
-        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: bool = False,
+        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: bool = False, own: bool = False,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
@@ -114,9 +114,10 @@ class OpenLog:
         `strict`: raise BadConfig if something of a folder's own config would be ignored; `progress`: called after each
         block with the bytes read and their total; `before`: called with the bytes before they are read; `tolerant`:
         mistakes of the config are kept in `config.errors`, and have no effect; `partial`: a log without ops is read
-        even if the file in which its history begins is missing, and `transcript.missing` says so. `log` may also be a
-        `Source`, bytes in memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed,
-        CannotUnpack, BadConfig, MissingHistory.
+        even if the file in which its history begins is missing, and `transcript.missing` says so; `own`: the log is the
+        caller's: messages and ops go to it, whatever program it seems to be of. `log` may also be a `Source`, bytes in
+        memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed, CannotUnpack, BadConfig,
+        ForeignLog, MissingHistory.
         """
         known = os.environ if env is None else env
         loaded: list[Config] = []
@@ -134,7 +135,7 @@ class OpenLog:
 
         opening = read(
             log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before,
-            partial=partial,
+            partial=partial, own=own,
         )  # fmt: skip
         opened = cls(opening, loaded[0], clock=clock)
         opened.cache_folder = user_cache(known)
@@ -388,7 +389,12 @@ class OpenLog:
         return self._rows([(message.offset, message.size), *message.more] if beside is None else [beside])
 
     def noted(self, n: int) -> RequestUsage | None:
-        """What an export recorded in message n, which is not a reply: tokens of the context up to and including it."""
+        """What is noted of message n, which is not a reply: tokens of the context up to and including it.
+
+        An export notes that in the message, Kimi CLI beside it.
+        """
+        if n in self.transcript.counts and (counted := self.usage(n)) is not None and counted.whole:
+            return counted
         span = self._held(n).offset, self._held(n).size
         found = usage(self._rows([span])) if MARK.encode() in self.opening.laid_out.read(*span) else None
         return found if found is not None and found.estimated else None

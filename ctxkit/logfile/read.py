@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
@@ -21,11 +21,12 @@ from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
-from ctxkit.errors import MissingHistory, UnknownFormat, Usage
-from ctxkit.formats import chat, containers, detection, registry
+from ctxkit.errors import ForeignLog, MissingHistory, Misfit, UnknownFormat, Usage
+from ctxkit.formats import chat, chat_programs, containers, detection, registry
 from ctxkit.formats.base import Block, Format, ProvenLog, Row
 from ctxkit.formats.containers import Container
 from ctxkit.formats.foreign_keys import TRACES
+from ctxkit.logfile import ownership
 from ctxkit.logfile.empty_messages import LARGE, silence
 from ctxkit.logfile.history import HINT, joined
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
@@ -87,6 +88,12 @@ class Opening(msgspec.Struct):
     next_line: int
     in_place: bool = False
     """Whether ops are appended to the log itself; else they go to its sidecar."""
+    owner: str = ""
+    """The listed program whose log of chat messages it is (`formats/chat_programs.py`); "" for none."""
+    by_folder: bool = False
+    """Whether ops go to the sidecar because of the folder alone, in which programs keep their own files."""
+    own: bool = False
+    """Whether the user said that the log is theirs (`--own`)."""
     sidecar_size: int = 0
     """Bytes of the sidecar's ops, as they were read."""
     pending: list[bytes] = []
@@ -95,15 +102,16 @@ class Opening(msgspec.Struct):
 def read(
     log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
     conversation: int | None = None, settle: Settle | None = None, progress: Progress | None = None,
-    before: Callable[[Source], None] | None = None, partial: bool = False,
+    before: Callable[[Source], None] | None = None, partial: bool = False, own: bool = False,
 ) -> Opening:  # fmt: skip
     """Opens and reads a log: a path, a stream, or bytes in memory.
 
     `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
     bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
     they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
-    it has no ops. Raises NoSuchLog, NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations,
-    MissingHistory.
+    it has no ops. `own`: the user says that the log is theirs: ops go to it, whoever's it seems to be. Raises NoSuchLog,
+    NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations, MissingHistory; ForeignLog for `own` where
+    that cannot be.
     """
     folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
@@ -113,7 +121,8 @@ def read(
             before(source)
         format = settle(path, beside) if settle is not None else AUTO
         opening = read_source(
-            name, path, source, beside, conversation=conversation, format=format, progress=progress, partial=partial
+            name, path, source, beside, conversation=conversation, format=format, progress=progress, partial=partial,
+            own=own,
         )
         _look_for_words(opening)
         return opening
@@ -152,15 +161,17 @@ def read_held(
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
     rows: int | None = None, format: str = AUTO, progress: Progress | None = None, container: Container | None = None,
-    partial: bool = False,
+    partial: bool = False, own: bool = False, numbered_as_chat: bool = False,
 ) -> Opening:  # fmt: skip
     """Reads a log from bytes that are open already; see `read`. `format`: its name; `auto`: by its content.
 
-    `rows`: only the first so many non-op rows, for an earlier state; `container`: as in `read_held`.
+    `rows`: only the first so many non-op rows, for an earlier state; `container`: as in `read_held`; `own`: see `read`.
+    `numbered_as_chat`: each row with a role is a message, whatever rows of its own the program has.
     """
     registry.require_known(format)
     _refuse_start(name, source)
     laid_out, format_, records = source, cast(Format | None, None), list[bytes]()
+    looked_at: list[dict[str, Any]] = []
     damage: list[Damage] = []
     whole = _document(source) if format != NATIVE and container is None else None
     if whole is not None or container is not None:
@@ -191,8 +202,13 @@ def read_source(
                 f"{name} is not a log of the format {format}", "without --from the format is recognized by content"
             )
         try:
-            exact = format not in (AUTO, NATIVE, *registry.FAMILIES)
-            format_ = registry.by_name(format) if exact else detection.chosen(format, _head(source), _tail(source))
+            if numbered_as_chat:
+                looked_at, format_ = [*_head(source), *_tail(source)], chat.FOREIGN
+            elif format in (AUTO, NATIVE, *registry.FAMILIES):
+                head, tail = _head(source), _tail(source)
+                looked_at, format_ = [*head, *tail], detection.chosen(format, head, tail)
+            else:
+                format_ = registry.by_name(format)
         except UnknownFormat as error:
             raise _named(name, error) from error
     row = format_.row
@@ -219,11 +235,20 @@ def read_source(
     _refuse_other_text(name, transcript, laid_out, asked=format != AUTO)
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
-    format_, in_place = _place(format_, transcript, path, sidecar, compressed=source.compressed)
+    file = None if isinstance(sidecar, HeldSidecar) else path
+    if own and file is not None:
+        place = _own_place(format_, name, sidecar, compressed=source.compressed)
+    else:
+        place = _place(format_, transcript, looked_at, file, sidecar, compressed=source.compressed)
     opening = Opening(
-        name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
-        list(sidecar.notices) if sidecar else [], [], blocks.line, in_place,
+        name, path, source, laid_out, place.format, reader, transcript, sidecar, conversation,
+        list(sidecar.notices) if sidecar else [], [], blocks.line, place.in_place, place.owner, place.by_folder, own,
     )  # fmt: skip
+    if format_.renumbered and transcript.ops and _numbered_as_chat(opening):
+        return read_source(
+            name, path, source, sidecar, conversation=conversation, rows=rows, format=format, progress=progress,
+            numbered_as_chat=True,
+        )  # fmt: skip
     _merge_sidecar(opening)
     if missing and (transcript.ops or not partial):
         raise MissingHistory(f"{name}: {missing}", HINT)
@@ -236,6 +261,26 @@ def _with_history(path: Path | None, source: Source, format: Format) -> tuple[So
         return joined(path, source, format) or source, ""
     except MissingHistory as error:
         return source, error.message
+class Place(NamedTuple):
+    """Where the ops of a log go; the fields are those of `Opening`."""
+
+    format: Format
+    in_place: bool
+    owner: str = ""
+    by_folder: bool = False
+
+
+def _numbered_as_chat(opening: Opening) -> bool:
+    """Whether an op in the log was written when the log was read as chat messages, which had other numbers."""
+    from ctxkit.core.ledger import build
+    from ctxkit.core.op_fit import faults
+
+    def name(n: int) -> str:
+        message = opening.transcript.messages[n - 1]
+        return identity_of(opening, message, lambda: content_of(opening, message))
+
+    found = (faults(entry, opening.transcript, name) for entry in build(opening.transcript).entries)
+    return any(fault is not None and fault[0] is Misfit for fault in found)
 
 
 def identity_of(opening: Opening, message: Message, content: Callable[[], Content]) -> str:
@@ -252,23 +297,49 @@ def identity_of(opening: Opening, message: Message, content: Callable[[], Conten
 
 
 def _place(
-    format: Format, transcript: Transcript, path: Path | None, sidecar: Sidecar | None, *, compressed: bool
-) -> tuple[Format, bool]:  # fmt: skip
-    """The format, and whether ops are appended to the log itself.
+    format: Format, transcript: Transcript, records: list[dict[str, Any]], path: Path | None, sidecar: Sidecar | None,
+    *, compressed: bool,
+) -> Place:  # fmt: skip
+    """Where ops go, for a log of which `records` were looked at; the law is that of `logfile/ownership.py`.
 
     If the log has ops, further ones go to the same place, even if the log without ops would be treated differently.
-    Neither a stricter detection of the format nor a record that another program appends changes that. A line cannot be
-    appended to a compressed file.
+    Neither a stricter detection of the format nor a record that another program appends changes that. Only the file of
+    a program that keeps chat messages itself gets no more of them, and nothing can be appended to a compressed file.
     """
     if compressed and path is not None:
-        return chat.FOREIGN if format is chat.FORMAT else format, False
+        return Place(chat.FOREIGN if format is chat.FORMAT else format, False)
+    if format not in (chat.FORMAT, chat.FOREIGN):
+        owner = chat_programs.KIMI if format.renumbered else ""
+        return Place(format, bool(transcript.ops) and (format.native or format.was_chat), owner)
+    if owner := ownership.program(records, path):
+        return Place(chat.FOREIGN, False, owner)
     if transcript.ops:
-        if format is chat.FOREIGN:
-            return chat.FORMAT, True
-        return format, format.native or format.was_chat
-    if format is chat.FORMAT and path is not None and sidecar is not None and sidecar.ops_size():
-        return chat.FOREIGN, False
-    return format, format.native
+        return Place(chat.FORMAT, True)
+    if format is chat.FOREIGN or path is None or sidecar is None:
+        return Place(format, format.native)
+    if sidecar.ops_size():
+        return Place(chat.FOREIGN, False, by_folder=ownership.among_programs_files(path))
+    if ownership.among_programs_files(path) and not sidecar.is_own():
+        return Place(chat.FOREIGN, False, by_folder=True)
+    return Place(chat.FORMAT, True)
+
+
+def _own_place(format: Format, name: str, sidecar: Sidecar | None, *, compressed: bool) -> Place:
+    """Where ops go if the user says that the log is theirs. Raises ForeignLog where they cannot go to the log."""
+    if compressed:
+        raise ForeignLog(f"{name} is compressed: nothing was changed", "leave --own out: the change goes beside the log")
+    is_chat = format in (chat.FORMAT, chat.FOREIGN)
+    if not (is_chat or format.was_chat or format.renumbered):
+        raise ForeignLog(
+            f"{name} is a {format.name} file, which its program must read: nothing was changed",
+            "leave --own out: the change goes beside the log",
+        )
+    if sidecar is not None and sidecar.ops_size():
+        raise ForeignLog(
+            f"{name} has changes beside it already, which would no longer count: nothing was changed",
+            f"ctxkit cat {name} >COPY makes a log with them, for which --own can be said",
+        )
+    return Place(chat.FORMAT if is_chat else format, True)
 
 
 def _named(name: str, error: UnknownFormat) -> UnknownFormat:
@@ -367,7 +438,7 @@ def reread(opening: Opening) -> Opening:
     if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):
         return read_source(
             opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation,
-            format=opening.format.name, partial=bool(opening.transcript.missing),
+            format=opening.format.name, partial=bool(opening.transcript.missing), own=opening.own,
         )  # fmt: skip
     damage: list[Damage] = list(opening.transcript.damage)
     blocks = BlockReader(whole, opening.format.row, damage, start=opening.laid_out.size, line=opening.next_line)

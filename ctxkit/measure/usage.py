@@ -87,7 +87,7 @@ class RecordedUsage:
             base = list(self.counting.base_as_read(held[first:]))
             ends, following = [*places[1:], len(held)], [usage.request for _, usage in found[1:]]
             for (place, usage), end, later in zip_longest(found, ends, following):
-                is_reply = self._sent(place, held) == place
+                is_reply = self._sent(place, held, usage) == place
                 since, beside = sum(base[place + 1 - first : end - first]), self._answers(held[place]) * is_reply
                 passing += usage.passing
                 shrank = later is not None and later < usage.request + usage.reply - passing / 2
@@ -144,7 +144,7 @@ class RecordedUsage:
     @cached_property
     def increments(self) -> Increments:
         """The tokens of each message up to the newest counted reply."""
-        found = ((self._sent(place, self.own), float(usage.request)) for place, usage in self.counted)
+        found = ((self._sent(place, self.own, usage), float(usage.request)) for place, usage in self.counted)
         return Increments(
             (len(self.known), self.end), found, self._weights, self._around, lambda: float(self.overhead or 0)
         )
@@ -164,16 +164,16 @@ class RecordedUsage:
         place = self.places[n]
         return self.increments.between(place, place + 1)
 
-    def _sent(self, place: int, held: Sequence[int]) -> int:
+    def _sent(self, place: int, held: Sequence[int], usage: RequestUsage) -> int:
         """How many of `held` are in the request that was counted at `place`: a reply is not in its own request."""
-        return place + (self.counting.log.state().messages[held[place] - 1].role != "assistant")
+        return place + (usage.whole or self.counting.log.state().messages[held[place] - 1].role != "assistant")
 
     def _weights(self, start: int, end: int) -> Sequence[float]:
         """Estimates the tokens of each message at these places of `own`."""
         numbers = self.own[start:end]
         counted = zip(numbers, self.counting.base_as_read(numbers), strict=True)
         found = [tokens * self.rate(n) for n, tokens in counted]
-        if found and self._sent(start, self.own) == start:
+        if found and self.counting.log.state().messages[numbers[0] - 1].role == "assistant":
             usage = self.counting.log.usage(numbers[0])  # of a reply with thinking that no row shows
             if usage is not None:
                 found[0] = max(found[0], float(usage.reply))
@@ -234,10 +234,14 @@ def _first(log: OpenLog, held: Sequence[int]) -> tuple[int, RequestUsage] | None
     replies = ((place, n) for place, n in enumerate(held) if log.state().messages[n - 1].role == "assistant")
     newest = zip(range(len(held) - 1, -1, -1), reversed(held[-TRIES:]), strict=False)
     found = chain(
-        ((place, log.usage(n)) for place, n in islice(replies, TRIES)),
+        ((place + _whole(usage), usage) for place, n in islice(replies, TRIES) for usage in [log.usage(n)]),
         ((place + 1, log.noted(n)) for place, n in newest),
     )
     return next(((place, usage) for place, usage in found if usage is not None), None)
+
+
+def _whole(usage: RequestUsage | None) -> bool:
+    return usage is not None and usage.whole
 
 
 def _is_over(messages: Sequence[Message], some: Sequence[int]) -> bool:

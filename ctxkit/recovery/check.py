@@ -105,6 +105,9 @@ def _ops(log: OpenLog) -> Iterator[Finding]:
     known = accepted(log.opening.sidecar)
     for entry in log.ledger.entries:
         where = f"op {entry.number}"
+        if log.opening.owner and not log.opening.own and not entry.line.sidecar:
+            text = f"{entry.name} stands in a file of {log.opening.owner}, which may fail to read it"
+            yield Finding(f"line {entry.line.line}", "op-in-session", text)
         fault = faults(entry, log.transcript, log.identity)
         missing = dangling(entry, earlier)
         if entry.id:

@@ -24,6 +24,8 @@ OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FO
 LISTED = 20
 """The most mistakes of one file that are listed."""
 
+OWNER = "owner"
+"""A key of a sidecar that is no setting: whose the log is (`store/sidecar.py`)."""
 _TABLE = {key.name: key for key in KEYS}
 _AGENT_KEY = re.compile(rf"agents\.(.+)\.({'|'.join(AGENT_KEYS)})", re.S)
 AGENT_PREFIX = "CTXKIT_AGENTS_"
@@ -205,7 +207,7 @@ class Config:
 
     def _lay_one(self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool) -> None:
         name = ".".join(path)
-        if value == {} and is_table(path):
+        if (value == {} and is_table(path)) or (name == OWNER and not own):
             return
         place = f"{file}:{tomlread.line_of(known, name)}"
         key = key_of(name, f"{place}: ")

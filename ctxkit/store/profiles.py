@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxkit.errors import Usage
 from ctxkit.store.keys import KEYS
+from ctxkit.store.sidecar import OWNER
 
 PROFILES: dict[str, dict[str, str]] = {
     "session": {},
@@ -24,7 +25,7 @@ def profile(name: str) -> str:
     """
     if name not in PROFILES:
         raise Usage(f"no profile {name!r}", f"profiles: {', '.join(PROFILES)}")
-    lines = [f"# ctxkit config of the log beside this folder, profile {name}. Uncomment a line to change it."]
+    lines = [f"# ctxkit config of the log beside this folder, profile {name}. Uncomment a line to change it.", OWNER]
     table = ""
     for key in KEYS:
         if key.trust == "never":

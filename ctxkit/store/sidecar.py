@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +31,10 @@ from ctxkit.store.folder import sidecar_name
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
 from ctxkit.store.source import SeenLog, Source, open_log
+
+OWNER = 'owner = "ctxkit"'
+"""The line of a sidecar's config by which ctxkit notes that it made the log."""
+OWNED = re.compile(r"""^[ \t]*owner[ \t]*=[ \t]*(["'])ctxkit\1""", re.M)
 
 _NOWHERE = Path(os.devnull) / "ignored"
 """A path at which no file can exist, for code that does not check `ignored`."""
@@ -88,6 +93,24 @@ class Sidecar:
     def config_path(self) -> Path:
         """The log's config."""
         return (_NOWHERE if self.ignored else self.folder) / "config.toml"
+
+    def is_own(self) -> bool:
+        """Whether the config says that the log is the user's (`OWNER`); not if it cannot be read."""
+        from ctxkit.store.tomlread import read
+
+        try:
+            found = read(self.config_path)
+        except CtxkitError:  # whoever loads the config reports it
+            return False
+        return found is not None and OWNED.search(found.text.partition("\n[")[0]) is not None
+
+    def own(self) -> None:
+        """Note in the config that the log is the user's. Raises CannotCreate, NoPermission, BadConfig, ReadFailed."""
+        from ctxkit.store.tomlread import read
+
+        if not self.is_own():
+            found = read(self.config_path)
+            self.write_config(f"{OWNER}\n{'' if found is None else found.text}")
 
     def ops_size(self) -> int | None:
         """Bytes of `ops.jsonl`; None if it does not exist. Raises NoPermission, also for a link out; ReadFailed."""

@@ -18,6 +18,7 @@ from ctxkit.api.summarize import SummaryRequest
 from ctxkit.core.strategies import NAMES
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
+from ctxkit.formats.chat_programs import PROGRAMS
 from ctxkit.formats.targets import TARGETS
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import AGENTS, INSTEAD, KEYS, Key
@@ -330,6 +331,20 @@ def homes() -> str:
     return "\n".join(["| format | folder | where the variable is set |", "|---|---|---|", *rows])
 
 
+def chat_programs() -> str:
+    """The table of programs that keep chat messages: what only their files have, and where that is known from."""
+    rows = ["| program | rows with | beside it | below | known from |", "|---|---|---|---|---|"]
+    for one in PROGRAMS:
+        keys = [" and ".join(f"`{key}`" for key in sorted(keys)) for keys in one.keys]
+        roles = [f"the role `{role}`" for role in sorted(one.roles)]
+        below = [f"`${variable}/{inside}`".replace("/`", "`") for variable, _, inside in one.folders if variable]
+        below += [f"`~/{default}/{inside}`" for _, default, inside in one.folders if default]
+        beside = f"`{one.companion}` with `{one.says}`, beside {', '.join(f'`{name}`' for name in one.files)}"
+        cells = (one.name, ", ".join(keys + roles), beside, ", ".join(below), one.source)
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def refused() -> str:
     """The programs of `fixtures/programs` whose files are refused."""
     rows = [f"| {one.name} | {one.shape} | {one.said[0]} |" for one in ALL.values() if not one.format]
@@ -342,6 +357,7 @@ def test_formats(update: bool) -> None:
     page = DOCS / "formats.md"
     text = with_part(page.read_text(encoding="utf-8"), "formats", formats())
     text = with_part(text, "refused", refused())
+    text = with_part(text, "chat-programs", chat_programs())
     settle(page, with_part(text, "homes", homes()), update=update)
 
 

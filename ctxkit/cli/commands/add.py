@@ -14,9 +14,11 @@ from ctxkit.cli.log_access import opened, typed
 from ctxkit.cli.options import Reading, UnpickedLog, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.times import iso, written
-from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage, Warned
+from ctxkit.errors import BadMessage, ContextFull, CtxkitError, ForeignLog, NoSuchLog, NothingMatched, Usage, Warned
+from ctxkit.logfile import ownership
 from ctxkit.logfile.append import require_message
 from ctxkit.store.durable_append import create_log
+from ctxkit.store.sidecar import Sidecar
 
 SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 
@@ -61,7 +63,7 @@ def command(
     for record in records:  # check all before the first is added
         require_message(record)
     if create and log not in ("", "-") and not Path(log).exists():
-        create_log(Path(log))
+        _create(Path(log), reading)
     target = _opened(log, reading)
     target.dry_run = dry_run
     if enforce and target.native:
@@ -133,6 +135,16 @@ def _enforce(target: Log, records: list[dict[str, Any]]) -> None:
             streams.out_bytes(target.copy_out())
             streams.flush()
         raise
+
+
+def _create(path: Path, reading: Reading) -> None:
+    """A new log. In a folder in which programs keep their files, its sidecar says that it is the user's."""
+    if not reading.own and (owner := ownership.program((), path)):
+        raise ForeignLog(f"{path} is in a folder of {owner}: nothing was created", "if it is yours: --own")
+    beside = Sidecar(path, Path(reading.sidecar) if reading.sidecar else None)
+    create_log(path)
+    if ownership.among_programs_files(path):
+        beside.own()
 
 
 def _opened(log: str, reading: Reading) -> Log:

@@ -20,6 +20,8 @@ BESIDE = (
 REPLIES, PASSING = ("output_tokens", "output"), ("reasoning_output_tokens", "thoughts", "reasoning")
 """Of the reply, and of what of it passes, or stands beside it."""
 TOTALS = ("total_tokens", "totalTokens", "total")
+SIZE_ROLE = "_usage"
+"""The role of a row of Kimi CLI that says how large the context is, with all messages above it."""
 LARGEST = 10**12
 """Tokens of a request at most: what says more is damaged, or made up."""
 MARK, ESTIMATED = "ctxkit", "estimated"
@@ -35,13 +37,15 @@ class RequestUsage(NamedTuple):
     A `reply` that was written while it streamed may be a fraction of the real one: `Calibration` finds out. `passing`:
     of the reply, reasoning that stays until the exchange is over; after the user's next message OpenAI's models no
     longer see it (recorded Codex sessions: the next request is smaller by just that). `estimated`: an export told it
-    anew, for a context that is not the one that was counted.
+    anew, for a context that is not the one that was counted. `whole`: `request` counts the message beside which it is
+    recorded, too, though that is a reply.
     """
 
     request: int
     reply: int
     passing: int = 0
     estimated: bool = False
+    whole: bool = False
 
 
 class RequestCost(NamedTuple):
@@ -259,6 +263,8 @@ def _retell(found: dict[str, Any], counted: RequestUsage, now: RequestUsage) -> 
 
 def _records(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The objects of a row that may be a usage."""
+    if row.get("role") == SIZE_ROLE:
+        yield row
     holders = (_at(row, "message"), row, _at(row, "info"), _at(row, "extra", "response"), _at(row, "payload", "info"))
     for held in holders:
         for key in ("usage", "last_token_usage", "tokens"):
@@ -295,6 +301,8 @@ def _figures(found: dict[str, Any]) -> RequestUsage | None:
             parts = [new, read, written], [reply, found.get("reasoning", 0)]
         case {"input": request, "output": reply, "total": _}:  # Gemini CLI: cached among input
             parts = [request], [reply, found.get("thoughts", 0)]
+        case {"role": role, "token_count": size} if role == SIZE_ROLE:  # Kimi CLI
+            return RequestUsage(figure(size), 0, whole=True)
         case _:
             return None
     request, reply, passing = (sum(map(figure, part)) for part in (*parts, [passing]))
