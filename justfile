@@ -151,6 +151,10 @@ quick *args:
 resume *args:
     python -m tests.resume {{args}}
 
+# Programs that keep chat messages: what their own loaders say of a session before and after each command (PyPI)
+loaders *args:
+    python -m tests.loaders {{args}}
+
 # The real agents go on with sessions that `ctxkit resume` wrote, by the line that it printed (Linux, npm)
 continue *args:
     python -m tests.resume.continued {{args}}
