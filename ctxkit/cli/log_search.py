@@ -34,6 +34,7 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.store.folder import START, FolderEntry, file_name, may_be_log, walk
+from ctxkit.store.joined import JoinedSource
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
@@ -375,6 +376,15 @@ class LogSearch:
             else:
                 streams.out(name)
 
+    def searched_elsewhere(self, log: Log) -> int:
+        """How many of the first messages of a log stand in other files (replay 70) that are searched too."""
+        if not isinstance(log.opening.laid_out, JoinedSource):
+            return 0
+        places = [Path(os.path.realpath(place)) for place in self.places if place != "-"]
+        others = (Path(os.path.realpath(path)) for path in log.opening.laid_out.others)
+        every = all(any(place == path or place in path.parents for place in places) for path in others)
+        return log.transcript.inherited if every else 0
+
     def matching(self, log: Log, search: Search) -> Iterator[SearchHit]:
         """The hits that fit the criteria and --state."""
         wanted = selection_of(log, None, self.selecting)
@@ -384,6 +394,8 @@ class LogSearch:
             self.limit = log.limit
         try:
             hits = search.hits()
+            if self.many and (inherited := self.searched_elsewhere(log)):
+                hits = (hit for hit in hits if not (isinstance(hit.name, int) and hit.name <= inherited))
             if self.kinds is not None:
                 kinds = self.kinds
                 hits = (hit for hit in hits if hit.visibility.kind in kinds)

@@ -125,6 +125,7 @@ def destination(
     source = None if log.opening.path is None else log.opening.path.resolve()
     stays = own and not (copy or id or moves) and folder == os.path.realpath(here or folder) and untouched(log)
     ready = stays and source is not None and agent.place(env, folder, source.name).resolve() == source
+    ready = ready and source is not None and log.opening.format.is_newest(source)
     ready = ready and not sent_alone(log)
     return Destination(agent, own, ready, here, folder, identity, known, source, env)
 

@@ -147,6 +147,10 @@ class Format(Protocol):
         """The first row of a file, without what `inherited` reads from it: that of a file with the whole history."""
         return first
 
+    def is_newest(self, path: Path) -> bool:
+        """Whether its program would go on with this file of a session, of which there may be others beside it."""
+        return True
+
     def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message as a search reads it: only the words that the rows hold, also those that are not shown."""
         return self.content(message, rows)

@@ -105,7 +105,8 @@ class OpenLog:
         cls, log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
-        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: bool = False, own: bool = False,
+        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: bool = False,
+        own: bool = False,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 

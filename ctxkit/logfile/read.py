@@ -21,7 +21,7 @@ from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
-from ctxkit.errors import ForeignLog, MissingHistory, Misfit, UnknownFormat, Usage
+from ctxkit.errors import ForeignLog, Misfit, MissingHistory, UnknownFormat, Usage
 from ctxkit.formats import chat, chat_programs, containers, detection, registry
 from ctxkit.formats.base import Block, Format, ProvenLog, Row
 from ctxkit.formats.containers import Container
@@ -109,31 +109,44 @@ def read(
     `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
     bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
     they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
-    it has no ops. `own`: the user says that the log is theirs: ops go to it, whoever's it seems to be. Raises NoSuchLog,
-    NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations, MissingHistory; ForeignLog for `own` where
-    that cannot be.
+    it has no ops. `own`: the user says that the log is theirs: ops go to it, whoever's it seems to be.
+
+    Raises NoSuchLog, NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations, MissingHistory;
+    ForeignLog for `own` where that cannot be.
     """
     folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
         path: Path | None = Path(log)
         name, source, beside = str(path), open_log(Path(log)), Sidecar(path, folder)
-        if before is not None:
-            before(source)
         format = settle(path, beside) if settle is not None else AUTO
         opening = read_source(
-            name, path, source, beside, conversation=conversation, format=format, progress=progress, partial=partial,
+            name,
+            path,
+            source,
+            beside,
+            conversation=conversation,
+            format=format,
+            progress=progress,
+            partial=partial,
             own=own,
+            before=before,
         )
         _look_for_words(opening)
         return opening
     path, name = None, log.name if isinstance(log, Source) else "standard input"
     source = log if isinstance(log, Source) else spool(log, name, progress)
-    if before is not None:
-        before(source)
     piped = Sidecar(None, folder) if folder else None
     format = settle(path, piped) if settle is not None else AUTO
     opening = read_source(
-        name, path, source, piped, conversation=conversation, format=format, progress=progress, partial=partial
+        name,
+        path,
+        source,
+        piped,
+        conversation=conversation,
+        format=format,
+        progress=progress,
+        partial=partial,
+        before=before,
     )
     if source is not log:  # bytes in memory are trusted to be of their format
         _look_for_words(opening)
@@ -161,7 +174,8 @@ def read_held(
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
     rows: int | None = None, format: str = AUTO, progress: Progress | None = None, container: Container | None = None,
-    partial: bool = False, own: bool = False, numbered_as_chat: bool = False,
+    before: Callable[[Source], None] | None = None, partial: bool = False, own: bool = False,
+    numbered_as_chat: bool = False,
 ) -> Opening:  # fmt: skip
     """Reads a log from bytes that are open already; see `read`. `format`: its name; `auto`: by its content.
 
@@ -213,6 +227,8 @@ def read_source(
             raise _named(name, error) from error
     row = format_.row
     laid_out, missing = (laid_out, "") if container is not None else _with_history(path, laid_out, format_)
+    if before is not None:
+        before(laid_out if isinstance(laid_out, JoinedSource) else source)
 
     def read_from_start(damage: list[Damage]) -> BlockReader:
         if isinstance(laid_out, RecordLines):
@@ -261,6 +277,8 @@ def _with_history(path: Path | None, source: Source, format: Format) -> tuple[So
         return joined(path, source, format) or source, ""
     except MissingHistory as error:
         return source, error.message
+
+
 class Place(NamedTuple):
     """Where the ops of a log go; the fields are those of `Opening`."""
 
@@ -327,7 +345,8 @@ def _place(
 def _own_place(format: Format, name: str, sidecar: Sidecar | None, *, compressed: bool) -> Place:
     """Where ops go if the user says that the log is theirs. Raises ForeignLog where they cannot go to the log."""
     if compressed:
-        raise ForeignLog(f"{name} is compressed: nothing was changed", "leave --own out: the change goes beside the log")
+        text = f"{name} is compressed, and cannot be appended to: nothing was changed"
+        raise ForeignLog(text, "leave --own out: the change goes beside the log")
     is_chat = format in (chat.FORMAT, chat.FOREIGN)
     if not (is_chat or format.was_chat or format.renumbered):
         raise ForeignLog(

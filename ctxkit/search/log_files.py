@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.formats import registry
+from ctxkit.formats.codex.threads import older_pages
 from ctxkit.store.folder import Known, file_name, walk, without_sidecars
 
 
@@ -30,14 +31,15 @@ class LogFile(NamedTuple):
 def log_files(places: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     """The files of the places, in their order, those below a folder by name; each once, whatever links lead to it.
 
-    The logs of a session's own agents, which its program keeps beside it, are left out where the session is found too:
-    `sessions` lists the same. So are sidecars and what is below `.git`.
+    The logs of a session's own agents, which its program keeps beside it, are left out where the session is found too,
+    and older pages of a thread beside its newest: `sessions` lists the same. So are sidecars and what is below `.git`.
     """
     known: Known = set()
     named = without_sidecars([os.fspath(place) for place in places])
     found = [one for place in named for one in _of(place, known)]
     paths = {one.path for one in found}
-    return [one for one in found if not (one.folder and _is_agents(one.path, paths))]
+    older = older_pages([one.path for one in found if one.folder])
+    return [one for one in found if not (one.folder and (one.path in older or _is_agents(one.path, paths)))]
 
 
 def _of(place: str, known: Known) -> Iterator[LogFile]:

@@ -73,7 +73,7 @@ def mentions(session: Session, needle: Needle, limit: SearchLimit | None = None)
     scan = Scan(needle.traces, fold=needle.ignore_case)
     with open_log(session.path) as source:
         scan.start(source, beside=False)
-    if not (scan.everywhere or scan.stretches() or Sidecar(session.path).may_hold_ops()):
+    if not (session.glance.before or scan.everywhere or scan.stretches() or Sidecar(session.path).may_hold_ops()):
         return False
     many = session.glance.conversations
     return any(_in(session, number, needle, scan, limit) for number in (range(1, many + 1) if many > 1 else (None,)))

@@ -21,6 +21,7 @@ import msgspec
 from ctxkit.core.log_name import COMPRESSED, plain_name
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.formats import registry
+from ctxkit.formats.codex.threads import older_pages
 from ctxkit.formats.session_folders import (
     LAYOUTS,
     START,
@@ -189,8 +190,11 @@ def project_sessions(
     the end has to close it (`contextlib.closing`).
     """
     files = sorted(_candidates(env, of, format, archived=archived), key=lambda one: (-one.modified, one.path))
+    older = older_pages([one.path for one in files if one.format == "codex"])
     with closing(_Starts(env)) as starts:
         for one in files:
+            if one.path in older:
+                continue
             start = starts.of(one)
             folder = one.folder if one.format in BY_NAME else start.folder or (one.folder if one.size > START else "")
             if folder and of.holds(folder) and (agents or not start.sub):

@@ -18,6 +18,7 @@ from ctxkit.core.derive.tail import Condition
 from ctxkit.core.times import EARLIEST, LATEST
 from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry
+from ctxkit.formats.codex.threads import older_pages
 from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.file_cache import CachedFiles, CachedTokens, known_as
@@ -167,7 +168,8 @@ def _without_agents(sessions: Sequence[Session], places: Sequence[Path]) -> list
     """
     paths, named = {one.path for one in sessions}, set(places)
     alone = [one for one in sessions if one.path in named or session_of(one.path, one.glance.format) not in paths]
-    own = [one for one in alone if one.path in named or not one.glance.sub]
+    older = older_pages([str(one.path) for one in alone if one.path not in named])
+    own = [one for one in alone if one.path in named or not (one.glance.sub or str(one.path) in older)]
     return alone if places and not own else own
 
 

@@ -68,6 +68,12 @@ class Codex(Format):
 
         return alone(first)
 
+    def is_newest(self, path: Path) -> bool:
+        """Whether the file is the newest page of its thread."""
+        from ctxkit.formats.codex.threads import is_newest
+
+        return is_newest(path)
+
     def instructs(self, content: Content, part: Part) -> bool:
         """Whether it is a developer message (sandbox rules, modes, skills), or describes the environment."""
         from ctxkit.formats.codex.fragments import is_environment

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ctxkit.core.log_name import COMPRESSED, plain_name
 
 ACTIVE, ARCHIVED = "sessions", "archived_sessions"
 """The folders in a home of Codex in which it keeps rollouts."""
+_ROLLOUT = re.compile(r"rollout-[0-9T-]{19}-([^_.]+)(?:_[^_.]+)?\.jsonl(?:\.zst)?")
+"""The name of a rollout; the group is its thread."""
 _DAY = ("[0-9]{4}", "[0-9]{2}", "[0-9]{2}")
 
 
@@ -38,6 +40,31 @@ def thread_files(beside: Path, thread: str) -> list[Path]:
         fitting = [name for name in names if fits(name) and ((plain := plain_name(name)) == name or plain not in names)]
         found += [path for name in sorted(fitting, reverse=True) if (path := folder / name).is_file()]
     return found
+
+
+def older_pages(paths: Iterable[str]) -> set[str]:
+    """Those of the paths that are files of a thread which has a newer one among them: Codex goes on with the newest.
+
+    Of two, the one in the later folder is newer, else the one with the later name (Codex 0.171.0).
+    """
+    newest: dict[str, str] = {}
+    older = set[str]()
+    for path in paths:
+        name = _ROLLOUT.fullmatch(path.rpartition("/")[2])
+        if name is None:
+            continue
+        other = newest.setdefault(name[1], path)
+        if other != path:
+            first, last = sorted((other, path), key=lambda one: (one.rpartition("/")[0], one))
+            newest[name[1]] = last
+            older.add(first)
+    return older
+
+
+def is_newest(path: Path) -> bool:
+    """Whether a file is the one with which Codex goes on with its thread."""
+    name = _ROLLOUT.fullmatch(path.name)
+    return name is None or str(path) not in older_pages(map(str, [path, *thread_files(path, name[1])]))
 
 
 def _folders(beside: Path) -> Iterator[Path]:

@@ -47,17 +47,20 @@ def name(k: int, page_of: int | None = None) -> str:
     return f"rollout-2026-10-01T10-00-{k:02}-{key}.jsonl"
 
 
-def write(home: Path, rows: Sequence[dict[str, Any]], cuts: Sequence[int], *, pages: bool = False) -> Path:
+def write(
+    home: Path, rows: Sequence[dict[str, Any]], cuts: Sequence[int], *, pages: bool = False, cwd: str = "/work"
+) -> Path:  # fmt: skip
     """Put the rows into one file more than there are `cuts`, each a fork of the one before it; returns the last one.
 
-    Each but the last has a row behind what the next one goes on from. `pages`: all are pages of the first one's thread.
+    Each but the last has a row behind what the next one goes on from. `pages`: all are pages of the first one's
+    thread. `cwd`: the folder that Codex ran in.
     """
     home.mkdir(parents=True, exist_ok=True)
     numbered, before, path = 0, None, home
     borders = [0, *cuts, len(rows)]
     for k, (start, end) in enumerate(pairwise(borders)):
         session = thread(0 if pages else k)
-        own = [meta(session, before), *rows[start:end]]
+        own = [meta(session, before, cwd=cwd), *rows[start:end]]
         kept = lines(own, numbered)
         numbered += len(own)
         late = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": []}}

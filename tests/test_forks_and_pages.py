@@ -1,0 +1,102 @@
+"""Codex's forks and pages through the commands: one thread, one history, whatever files it stands in (replay 70)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit import Log, find_sessions
+from tests.cli.runner import ctxkit as run
+from tests.formats.codex import logs, pages
+
+SPEC = "user:one HERON | say:first | user:two | say:second | user:three | say:third"
+
+
+def rows() -> list[dict[str, Any]]:
+    """Three exchanges, at rising times."""
+    return [json.loads(line) for line in logs.raw(SPEC).splitlines()]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a day in the home of Codex."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / ".codex"))
+    return tmp_path / ".codex" / pages.DAY
+
+
+def told(*words: str, stdin: bytes = b"") -> tuple[str, int]:
+    """What a command prints, and its exit code."""
+    ran = run(*words, stdin=stdin)
+    return ran.out.decode(), ran.code
+
+
+def test_a_thread_is_one_session(home: Path) -> None:
+    """Of the pages of a thread the newest is the session; forks are sessions of their own."""
+    newest = pages.write(home, rows(), [2, 4], pages=True)
+    assert [(one.path, one.glance.messages) for one in find_sessions().sessions] == [(newest, 6)]
+    assert [one.path for one in find_sessions(here="/work").sessions] == [newest]
+    out, code = told("check", str(home))
+    assert out.count(".jsonl:") == 1 and "nothing found" in out and code == 0
+    for path in home.iterdir():
+        path.unlink()
+    pages.write(home, rows(), [2, 4])
+    assert sorted(one.glance.messages for one in find_sessions().sessions) == [3, 5, 6]
+
+
+def test_a_list_is_made_anew_if_the_parent_is(home: Path) -> None:
+    """The index keeps a preview only as long as every file of the chain is as it was."""
+    child = pages.write(home, rows(), [2])
+    for path in home.iterdir():
+        path.touch()
+    assert {one.path: one.glance.messages for one in find_sessions().sessions}[child] == 6
+    (home / pages.name(0)).unlink()
+    [left] = find_sessions().sessions
+    assert (left.path, left.glance.messages, left.glance.state) == (child, 4, "damaged")
+    assert left.glance.tokens is None
+
+
+def test_recall(home: Path) -> None:
+    """A search reaches what a log inherited, and tells it once where the other file is searched too."""
+    child = pages.write(home, rows(), [4])
+    assert "one HERON" in told("recall", str(child), "HERON")[0]
+    assert told("recall", str(home), "HERON")[0].count("one HERON\n") == 1
+    assert told("recall", str(child), str(home / pages.name(0)), "HERON", "-c")[0].endswith(":1\n")
+    assert '"n":6' in told("recall", str(home), "third", "--json")[0]
+
+
+def test_commands_reach_inherited_messages(home: Path) -> None:
+    """forget, trim, log and undo count over all files; the stream of `cat` is the same log."""
+    child = pages.write(home, rows(), [2, 4])
+    kept = {path: path.read_bytes() for path in home.iterdir()}
+    assert told("forget", str(child), "1-2", "--yes")[1] == 0
+    shown = told("show", str(child), "--oneline")[0]
+    assert "first" not in shown and "third" in shown
+    stream = told("cat", str(child))[0]
+    assert told("show", "-", "--oneline", stdin=stream.encode())[0] == shown
+    assert told("undo", str(child))[1] == 0
+    assert "first" in told("show", str(child), "--oneline")[0]
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_resume(home: Path, tmp_path: Path) -> None:
+    """The newest page goes on in its place; of an older one, and of one that changed, a whole copy is written."""
+    newest = pages.write(home, rows(), [2, 4], pages=True, cwd=str(tmp_path))
+    assert Log.open(newest).resume().path == newest
+    older = Log.open(home / pages.name(1, page_of=0)).resume()
+    assert older.path not in home.iterdir() and older.written is not None
+    Log.open(newest).forget("1-2")
+    changed = Log.open(newest).resume()
+    raw = changed.path.read_bytes()
+    assert json.loads(raw.splitlines()[0])["payload"]["history_base"] is None
+    assert len(Log.open(changed.path).messages) == 4
+
+
+def test_sql_counts_a_thread_once(home: Path) -> None:
+    """A dataset of forks: messages of each context, and each log with its own name."""
+    pages.write(home, rows(), [4])
+    out, _ = told("sql", str(home), "select count(*), count(distinct transcript_id) from messages")
+    assert out.splitlines()[1].split("\t") == ["11", "2"]
