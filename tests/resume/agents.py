@@ -176,12 +176,14 @@ AGENTS = {
     for agent in (
         Agent(
             "claude-code", "@anthropic-ai/claude-code", "2.1.329", "@anthropic-ai/claude-code-linux-*/claude",
-            newest="2.1.330",
+            newest="2.1.332",
         ),
-        Agent("codex", "@openai/codex", "0.169.0", "@openai/codex-linux-*/vendor/*/bin/codex"),
+        Agent(
+            "codex", "@openai/codex", "0.169.0", "@openai/codex-linux-*/vendor/*/bin/codex", newest="0.171.0",
+        ),
         Agent(
             "pi", "@earendil-works/pi-coding-agent", "0.87.1", "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
-            (NODE,), newest="1.5.2",
+            (NODE,), newest="1.6.0",
         ),
         Agent("gemini-cli", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js", (NODE,)),
         Agent("qwen-code", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js", (NODE,)),

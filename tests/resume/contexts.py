@@ -22,7 +22,7 @@ class _Any:
 
 
 ANY = _Any()
-FORGETS_OTHERS_THINKING = {("pi", "1.5.2")}
+FORGETS_OTHERS_THINKING = {("pi", "1.6.0")}
 """Agents that leave out signed thinking of another model, which versions before sent as words, as ctxkit does:
 `python -m tests.resume.probes` shows both."""
 

@@ -39,10 +39,12 @@ def anthropic_events(model: str) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def responses_events(model: str) -> Iterator[Json]:
-    """An answer of the Responses API as the events of a stream."""
+def responses_events(model: str, asked: object = ()) -> Iterator[Json]:
+    """An answer of the Responses API as the events of a stream; a compaction where `asked` ends with its request."""
     text = {"type": "output_text", "text": SAID, "annotations": []}
-    item = {"type": "message", "id": "msg_stub", "role": "assistant", "status": "completed", "content": [text]}
+    item: Json = {"type": "message", "id": "msg_stub", "role": "assistant", "status": "completed", "content": [text]}
+    if isinstance(asked, list) and asked and asked[-1].get("type") == "compaction_trigger":
+        item = {"type": "compaction", "encrypted_content": SAID}
     usage = {
         "input_tokens": 1, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 2,
@@ -70,7 +72,7 @@ def answer(path: str, body: Json) -> tuple[str, bytes]:
     if path.endswith("/messages"):
         return "text/event-stream", stream(anthropic_events(model))
     if path.endswith("/responses"):
-        return "text/event-stream", stream(responses_events(model))
+        return "text/event-stream", stream(responses_events(model, body.get("input")))
     if path.endswith(":streamGenerateContent"):
         return "text/event-stream", f"data: {json.dumps(gemini_answer())}\r\n\r\n".encode()
     if path.endswith(":generateContent"):
