@@ -210,13 +210,16 @@ def _verified(
     log: OpenLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written, *, recount: bool
 ) -> Written:
     """`written` if it is read back as its context; else the same written as a new chain, if that is."""
-    answered = _answered(_ids(log, kept) for kept in _entries(log))
+    entries = list(_entries(log))
+    contents = LazySequence(len(entries), lambda at: entries[at].content or log.content(entries[at].n))
+    alone = {one.call for one in left_alone(log.opening.format, contents, log.answered)}  # left out by `_mended`
+    answered = _answered(_ids(log, kept) for kept in entries) - alone
     for attempt in (written, None):
         if attempt is None:
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
         spool = Spool(attempt.pieces)
-        contents = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
-        read = _read_as(spool.stream, attempt.keys, contents, answered)
+        written_as = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
+        read = _read_as(spool.stream, attempt.keys, written_as, answered)
         if read is not None:
             upheld = target.upheld(proven_log(read.opening), attempt.repairs)
             spool = spool if upheld is None else Spool(upheld)

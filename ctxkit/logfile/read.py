@@ -254,8 +254,10 @@ def read_source(
     file = None if isinstance(sidecar, HeldSidecar) else path
     if own and file is not None:
         place = _own_place(format_, name, sidecar, compressed=source.compressed)
+    elif source.compressed and path is not None:
+        place = Place(chat.FOREIGN if format_ is chat.FORMAT else format_, False)
     else:
-        place = _place(format_, transcript, looked_at, file, sidecar, compressed=source.compressed)
+        place = _place(format_, transcript, looked_at, file, sidecar)
     opening = Opening(
         name, path, source, laid_out, place.format, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line, place.in_place, place.owner, place.by_folder, own,
@@ -315,17 +317,14 @@ def identity_of(opening: Opening, message: Message, content: Callable[[], Conten
 
 
 def _place(
-    format: Format, transcript: Transcript, records: list[dict[str, Any]], path: Path | None, sidecar: Sidecar | None,
-    *, compressed: bool,
-) -> Place:  # fmt: skip
+    format: Format, transcript: Transcript, records: list[dict[str, Any]], path: Path | None, sidecar: Sidecar | None
+) -> Place:
     """Where ops go, for a log of which `records` were looked at; the law is that of `logfile/ownership.py`.
 
     If the log has ops, further ones go to the same place, even if the log without ops would be treated differently.
     Neither a stricter detection of the format nor a record that another program appends changes that. Only the file of
-    a program that keeps chat messages itself gets no more of them, and nothing can be appended to a compressed file.
+    a program that keeps chat messages itself gets no more of them.
     """
-    if compressed and path is not None:
-        return Place(chat.FOREIGN if format is chat.FORMAT else format, False)
     if format not in (chat.FORMAT, chat.FOREIGN):
         owner = chat_programs.KIMI if format.renumbered else ""
         return Place(format, bool(transcript.ops) and (format.native or format.was_chat), owner)
