@@ -61,7 +61,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="just resume", description=__doc__)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="only this one; can be repeated")
     parser.add_argument(
-        "--version", default="*", metavar="GLOB", help="only such a version (default *; with --edited the newest)"
+        "--version", metavar="GLOB", help="such versions (default: the newest; * for all that are recorded)"
     )
     parser.add_argument("--file", default="*", metavar="GLOB", help="only sessions with such a name (default *)")
     parser.add_argument("--cache", type=Path, default=cache(), help="where agents are installed (default %(default)s)")
@@ -79,8 +79,8 @@ def main() -> int:
     for agent in AGENTS.values():
         if (asked.agent and agent.name not in asked.agent) or (asked.edited and agent.name in exports.OTHERS):
             continue
-        for version in agent.versions[-1:] if asked.edited and asked.version == "*" else agent.versions:
-            if not fnmatch(version, asked.version):
+        for version in agent.versions if asked.version else agent.versions[-1:]:
+            if asked.version and not fnmatch(version, asked.version):
                 continue
             try:
                 installed = install(agent, asked.cache, version)

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from tests.resume.agents import PING, PORT, Settled
+from tests.resume.agents import PING, PORT, Settled, put
 from tests.resume.inside import network
 from tests.resume.install import Installed
 from tests.resume.stub import Json, Request
@@ -27,14 +29,20 @@ def namespace() -> list[str]:
     return ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--"]
 
 
-def resume(installed: Installed, session: bytes, model: str = "", left: list[bytes] | None = None) -> Json:
+def resume(
+    installed: Installed, session: bytes, model: str = "", left: list[bytes] | None = None,
+    beside: Mapping[str, bytes] = MappingProxyType({}),
+) -> Json:  # fmt: skip
     """The body of the request that the agent sends when it resumes `session`. Raises NotResumedError.
 
-    `left`: takes what the agent left in Claude Code's folder of sessions.
+    `left`: takes what the agent left in Claude Code's folder of sessions. `beside`: further files, by their paths in
+    the home.
     """
     with tempfile.TemporaryDirectory(prefix="ctxkit-resume-") as name:
         home = Path(name).resolve() / "home"
         settled = installed.agent.settle(home, session, installed.place, model)
+        for place, content in beside.items():
+            put(home / place, content)
         try:
             return answered(settled)
         finally:

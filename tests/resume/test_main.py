@@ -43,10 +43,10 @@ def test_an_agent_that_cannot_be_installed(edited: bool, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["resume", "--agent", "pi", "--agent", "codex", *(["--edited"] if edited else [])])
     run = {"judged": mock.DEFAULT, "edited": mock.DEFAULT, "install": mock.DEFAULT}
     with mock.patch.multiple(main, **run) as mocks:
-        mocks["install"].side_effect = [CannotInstallError("no network"), PI, PI]
+        mocks["install"].side_effect = [CannotInstallError("no network"), PI]
         mocks["judged"].return_value = mocks["edited"].return_value = [("forget", EQUAL)]
         assert main.main() == 1
-        mocks["install"].side_effect = [PI, PI, PI]
+        mocks["install"].side_effect = [PI, PI]
         assert main.main() == 0
 
 
@@ -60,7 +60,7 @@ def test_table() -> None:
     ]
 
 
-@pytest.mark.parametrize(("edited", "first", "second"), [(False, "0.87.1", "1.5.2"), (True, "forget", "from codex")])
+@pytest.mark.parametrize(("edited", "first", "second"), [(False, "0.87.1", "1.6.0"), (True, "forget", "from codex")])
 def test_rows_that_did_not_run_stay(edited: bool, first: str, second: str) -> None:
     """Those of other agents, versions and edits, in their order, and what stands around the table; unknown ones go."""
     begin, end = main.EDITED if edited else main.FILES
