@@ -108,7 +108,7 @@ def read(
 
     `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
     bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
-    they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
+    they are read, and again with those of its history in other files. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
     it has no ops. `own`: the user says that the log is theirs: ops go to it, whoever's it seems to be.
 
     Raises NoSuchLog, NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations, MissingHistory;
@@ -118,6 +118,8 @@ def read(
     if isinstance(log, str | os.PathLike):
         path: Path | None = Path(log)
         name, source, beside = str(path), open_log(Path(log)), Sidecar(path, folder)
+        if before is not None:
+            before(source)
         format = settle(path, beside) if settle is not None else AUTO
         opening = read_source(
             name,
@@ -135,6 +137,8 @@ def read(
         return opening
     path, name = None, log.name if isinstance(log, Source) else "standard input"
     source = log if isinstance(log, Source) else spool(log, name, progress)
+    if before is not None:
+        before(source)
     piped = Sidecar(None, folder) if folder else None
     format = settle(path, piped) if settle is not None else AUTO
     opening = read_source(
@@ -227,8 +231,9 @@ def read_source(
             raise _named(name, error) from error
     row = format_.row
     laid_out, missing = (laid_out, "") if container is not None else _with_history(path, laid_out, format_)
-    if before is not None:
-        before(laid_out if isinstance(laid_out, JoinedSource) else source)
+    if before is not None and isinstance(laid_out, JoinedSource):
+        source.watch = None
+        before(laid_out)
 
     def read_from_start(damage: list[Damage]) -> BlockReader:
         if isinstance(laid_out, RecordLines):
