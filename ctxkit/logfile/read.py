@@ -108,7 +108,7 @@ def read(
 
     `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
     bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
-    they are read, and again with those of its history in other files. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
+    they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
     it has no ops. `own`: the user says that the log is theirs: ops go to it, whoever's it seems to be.
 
     Raises NoSuchLog, NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations, MissingHistory;
@@ -131,7 +131,6 @@ def read(
             progress=progress,
             partial=partial,
             own=own,
-            before=before,
         )
         _look_for_words(opening)
         return opening
@@ -150,7 +149,6 @@ def read(
         format=format,
         progress=progress,
         partial=partial,
-        before=before,
     )
     if source is not log:  # bytes in memory are trusted to be of their format
         _look_for_words(opening)
@@ -178,8 +176,7 @@ def read_held(
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
     rows: int | None = None, format: str = AUTO, progress: Progress | None = None, container: Container | None = None,
-    before: Callable[[Source], None] | None = None, partial: bool = False, own: bool = False,
-    numbered_as_chat: bool = False,
+    partial: bool = False, own: bool = False, numbered_as_chat: bool = False,
 ) -> Opening:  # fmt: skip
     """Reads a log from bytes that are open already; see `read`. `format`: its name; `auto`: by its content.
 
@@ -231,9 +228,8 @@ def read_source(
             raise _named(name, error) from error
     row = format_.row
     laid_out, missing = (laid_out, "") if container is not None else _with_history(path, laid_out, format_)
-    if before is not None and isinstance(laid_out, JoinedSource):
-        source.watch = None
-        before(laid_out)
+    if isinstance(laid_out, JoinedSource):
+        source.watch = None  # it looks at the log alone, and may end the reading
 
     def read_from_start(damage: list[Damage]) -> BlockReader:
         if isinstance(laid_out, RecordLines):
