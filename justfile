@@ -157,7 +157,7 @@ loaders *args:
 
 # Which agents read a history that stands in two files: Codex as ctxkit does, the others none (Linux, npm)
 two-files *args:
-    python -m tests.resume.two_files {{args}}
+    python -m tests.resume.parents {{args}}
 
 # The real agents go on with sessions that `ctxkit resume` wrote, by the line that it printed (Linux, npm)
 continue *args:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -185,49 +185,10 @@ def read_source(
     """
     registry.require_known(format)
     _refuse_start(name, source)
-    laid_out, format_, records = source, cast(Format | None, None), list[bytes]()
-    looked_at: list[dict[str, Any]] = []
-    damage: list[Damage] = []
-    whole = _document(source) if format != NATIVE and container is None else None
-    if whole is not None or container is not None:
-        container = containers.find(whole) if container is None and whole is not None else container
-        if container is not None:
-            formats = [one.format for one in container.conversations]
-            if not any(registry.fits(format, one) for one in formats):
-                text = f"{name} is not a log of the format {format}: it is of {formats[0]}"
-                raise UnknownFormat(text, "leave --from out")
-            chosen = containers.choose(container, conversation, name)
-            records, rest, found = chosen.records, container.rest, chosen.format
-            laid_out = RecordLines(name, records, rest, containers.lay_out)
-            damage += container.damage
-            if sidecar is not None and len(container.conversations) > 1:
-                sidecar.conversation = conversation
-            format_ = registry.by_name(found)
-        elif (
-            whole is not None
-            and containers.is_document(whole)
-            and (refusal := _sightings().refused_file(whole)) is not None
-        ):
-            raise _named(name, refusal)
-    if format_ is None:
-        if conversation not in (None, 1):
-            raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")
-        if format == registry.CONTAINED:
-            raise UnknownFormat(
-                f"{name} is not a log of the format {format}", "without --from the format is recognized by content"
-            )
-        try:
-            if numbered_as_chat:
-                looked_at, format_ = [*_head(source), *_tail(source)], chat.FOREIGN
-            elif format in (AUTO, NATIVE, *registry.FAMILIES):
-                head, tail = _head(source), _tail(source)
-                looked_at, format_ = [*head, *tail], detection.chosen(format, head, tail)
-            else:
-                format_ = registry.by_name(format)
-        except UnknownFormat as error:
-            raise _named(name, error) from error
+    found = _recognized(name, source, conversation, format, container, sidecar, numbered_as_chat=numbered_as_chat)
+    format_, records, damage = found.format, found.records, found.damage
     row = format_.row
-    laid_out, missing = (laid_out, "") if container is not None else _with_history(path, laid_out, format_)
+    laid_out, missing = (found.lines, "") if found.lines is not None else _with_history(path, source, format_)
     if isinstance(laid_out, JoinedSource):
         source.watch = None  # it looks at the log alone, and may end the reading
 
@@ -246,6 +207,7 @@ def read_source(
     transcript.damage, transcript.missing = _both(damage, transcript), missing
     if isinstance(laid_out, JoinedSource):
         transcript.inherited = sum(message.offset < laid_out.own for message in transcript.messages)
+        transcript.damage = [laid_out.where(one) for one in transcript.damage]
     if missing:
         text = f"{missing}: no message has a number"
         transcript.broken = [Damage(1, 0, "missing-history", text), *transcript.broken]
@@ -258,7 +220,7 @@ def read_source(
     elif source.compressed and path is not None:
         place = Place(chat.FOREIGN if format_ is chat.FORMAT else format_, False)
     else:
-        place = _place(format_, transcript, looked_at, file, sidecar)
+        place = _place(format_, transcript, found.looked_at, file, sidecar)
     opening = Opening(
         name, path, source, laid_out, place.format, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line, place.in_place, place.owner, place.by_folder, own,
@@ -272,6 +234,55 @@ def read_source(
     if missing and (transcript.ops or not partial):
         raise MissingHistory(f"{name}: {missing}", HINT)
     return opening
+
+
+class _Recognized(NamedTuple):
+    """What a log is. `lines`: of a container, its records as lines, which are `records`; None for lines as they are.
+
+    `looked_at`: the records by which the format was found; `damage`: that of a container.
+    """
+
+    format: Format
+    lines: RecordLines | None
+    records: list[bytes]
+    looked_at: list[dict[str, Any]]
+    damage: list[Damage]
+
+
+def _recognized(
+    name: str, source: Source, conversation: int | None, format: str, container: Container | None,
+    sidecar: Sidecar | None, *, numbered_as_chat: bool,
+) -> _Recognized:  # fmt: skip
+    """The format of a log, and of a container the conversation in it; arguments as in `read_source`."""
+    whole = _document(source) if format != NATIVE and container is None else None
+    if whole is not None:
+        container = containers.find(whole)
+    if container is not None:
+        formats = [one.format for one in container.conversations]
+        if not any(registry.fits(format, one) for one in formats):
+            text = f"{name} is not a log of the format {format}: it is of {formats[0]}"
+            raise UnknownFormat(text, "leave --from out")
+        chosen = containers.choose(container, conversation, name)
+        lines = RecordLines(name, chosen.records, container.rest, containers.lay_out)
+        if sidecar is not None and len(container.conversations) > 1:
+            sidecar.conversation = conversation
+        return _Recognized(registry.by_name(chosen.format), lines, chosen.records, [], list(container.damage))
+    refusal = _sightings().refused_file(whole) if whole is not None and containers.is_document(whole) else None
+    if refusal is not None:
+        raise _named(name, refusal)
+    if conversation not in (None, 1):
+        raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")
+    if format == registry.CONTAINED:
+        text = f"{name} is not a log of the format {format}"
+        raise UnknownFormat(text, "without --from the format is recognized by content")
+    try:
+        if format not in (AUTO, NATIVE, *registry.FAMILIES) and not numbered_as_chat:
+            return _Recognized(registry.by_name(format), None, [], [], [])
+        head, tail = _head(source), _tail(source)
+        kind = chat.FOREIGN if numbered_as_chat else detection.chosen(format, head, tail)
+        return _Recognized(kind, None, [], [*head, *tail], [])
+    except UnknownFormat as error:
+        raise _named(name, error) from error
 
 
 def _with_history(path: Path | None, source: Source, format: Format) -> tuple[Source, str]:

@@ -16,6 +16,7 @@ from ctxkit.core.messages import Damage, missing_parent
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.formats.base import Block, RecordLinks, Row
 from ctxkit.logfile.open import OpenLog
+from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import read_blocks
 
 _LONGEST = 60
@@ -54,6 +55,9 @@ def soundness(log: OpenLog) -> list[Damage]:
                 if links is not None:
                     records.append(Record(line, offset, links, hash(raw)))
     found += (*_twice(records), *_missing(records), *_cycles(records), *_sessions(records))
+    laid_out = log.opening.laid_out
+    if isinstance(laid_out, JoinedSource):  # whose records are of several files, each of a session of its own
+        found = [laid_out.where(one) for one in found if one.code != "other-session"]
     if "other-session" not in log.opening.format.leaves:
         found = [msgspec.structs.replace(one, note=True) if one.code == "other-session" else one for one in found]
     return sorted(found, key=lambda one: one.line)

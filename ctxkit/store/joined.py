@@ -16,6 +16,9 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
+import msgspec
+
+from ctxkit.core.messages import Damage
 from ctxkit.store.source import SeenLog, Source
 
 
@@ -48,6 +51,13 @@ class JoinedSource(Source):
     def own(self) -> int:
         """Where the bytes of the log itself begin."""
         return self._starts[-1]
+
+    def where(self, damage: Damage) -> Damage:
+        """The damage, with the name of its file if that is not the log itself: its line counts there."""
+        if damage.offset >= self.own or damage.offset < self._starts[1]:
+            return damage
+        piece, _, _ = self._at(damage.offset)
+        return msgspec.structs.replace(damage, text=f"{damage.text} (in {piece.source.name})")
 
     def grown(self, own: Source) -> JoinedSource:
         """The same history with the log itself as it is now, which only grew."""

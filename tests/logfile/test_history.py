@@ -225,3 +225,15 @@ def test_parents_lie_where_codex_keeps_them(tmp_path: Path, monkeypatch: pytest.
     assert read(copy) == whole
     with copy.open("rb") as stream:
         assert len(OpenLog.open(stream, env={}).messages) == len(whole[0])
+
+
+def test_damage_is_told_with_the_file_that_has_it(fork: Path) -> None:
+    """A line counts in its own file, and the text names another one."""
+    parent = fork.parent / name(1)
+    text = parent.read_bytes()
+    parent.write_bytes(text.replace(b'"call_id": "c1"', b"\0" * 15))
+    damage = Log.open(fork).transcript.damage
+    assert damage and all(f"(in {parent})" in one.text for one in damage)
+    assert max(one.line for one in damage) <= text.count(b"\n")
+    assert [one.code for one in Log.open(fork).check(notes=True) if one.code == "other-session"] == []
+    assert any(f"(in {parent})" in one.text for one in Log.open(fork).check())

@@ -1,4 +1,4 @@
-"""`python -m tests.resume.two_files`: which agents read a history that stands in two files, and how.
+"""`python -m tests.resume.parents`: which agents read a history that stands in two files, and how.
 
 Codex resumes forks and pages (`tests/formats/codex/pages.py` makes them), and what it sends is ctxkit's context of the
 same files. Every other agent resumes a session that names another one, which is there, and sends its own rows alone:
@@ -144,7 +144,7 @@ def named(agent: str) -> tuple[bytes, dict[str, bytes]]:
 
 def main() -> int:
     """Print a line for each probe."""
-    parser = argparse.ArgumentParser(prog="python -m tests.resume.two_files", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.resume.parents", description=__doc__)
     parser.add_argument("--cache", type=Path, default=cache(), help="where agents are installed (default %(default)s)")
     asked = parser.parse_args()
     ran = failed = 0
