@@ -95,13 +95,14 @@ def test_a_missing_record(tmp_path: Path) -> None:
 
 
 def test_a_call_without_its_result(tmp_path: Path) -> None:
-    """It is damage in the middle of a log; at the end it may still run."""
+    """Nobody sends it so: it is no damage, and a note of `check`."""
     path = tmp_path / "x.jsonl"
     asks = message("assistant", "", 2, tool_calls=[call("A", "c1")])
     path.write_bytes(lines(message("user", "go", 1), asks))
     assert good("status", path, "--json").values[0]["damaged"] == 0
     path.write_bytes(lines(message("user", "go", 1), asks, message("user", "well?", 3)))
-    assert "message 2: no-result: call c1 has no result" in good("status", path).text
+    assert good("status", path, "--json").values[0]["damaged"] == 0
+    assert "message 2: no-result: note: call c1 has no result" in good("check", path).text
 
 
 def test_no_tokens(tmp_path: Path) -> None:
