@@ -47,11 +47,11 @@ def test_a_thread_is_one_session(home: Path) -> None:
     assert sorted(one.glance.messages for one in find_sessions().sessions) == [3, 5, 6]
 
 
-def test_a_list_is_made_anew_if_the_parent_is(home: Path) -> None:
+def test_a_list_is_made_anew_if_the_parent_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The index keeps a preview only as long as every file of the chain is as it was."""
     child = pages.write(home, rows(), [2])
-    for path in home.iterdir():
-        path.touch()
+    monkeypatch.setattr("ctxkit.store.index.JUST_NOW", 0)
+    find_sessions()
     assert {one.path: one.glance.messages for one in find_sessions().sessions}[child] == 6
     (home / pages.name(0)).unlink()
     [left] = find_sessions().sessions
@@ -65,6 +65,7 @@ def test_recall(home: Path) -> None:
     assert "one HERON" in told("recall", str(child), "HERON")[0]
     assert told("recall", str(home), "HERON")[0].count("one HERON\n") == 1
     assert told("recall", str(child), str(home / pages.name(0)), "HERON", "-c")[0].endswith(":1\n")
+    assert told("recall", str(home), "second")[0].count("second\n") == 1  # the last that is inherited
     assert '"n":6' in told("recall", str(home), "third", "--json")[0]
 
 

@@ -237,3 +237,12 @@ def test_damage_is_told_with_the_file_that_has_it(fork: Path) -> None:
     assert max(one.line for one in damage) <= text.count(b"\n")
     assert [one.code for one in Log.open(fork).check(notes=True) if one.code == "other-session"] == []
     assert any(f"(in {parent})" in one.text for one in Log.open(fork).check())
+
+
+def test_a_page_is_not_its_thread(tmp_path: Path) -> None:
+    """A base that names a thread means its first file, not a page that has other words at the same bytes."""
+    child = write(tmp_path, logs_rows("user:one | say:first | user:two"), [2])
+    before = read(child)
+    text = (tmp_path / name(0)).read_bytes().replace(b'"one"', b'"ONE"')
+    (tmp_path / name(7, page_of=0)).write_bytes(text)
+    assert read(child) == before
