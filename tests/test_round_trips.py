@@ -156,7 +156,7 @@ def chosen(log: Log) -> Iterator[int]:
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
+@pytest.mark.parametrize(("name", "path"), SOUND, ids=name_of)
 def test_one_message_forgotten(name: str, path: Path) -> None:
     """Its rows go, with those of its step; every other line is there in order, and differs in a link at most."""
     raw = path.read_bytes()

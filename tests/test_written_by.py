@@ -71,9 +71,9 @@ def test_it_goes_on(one: Kept, tmp_path: Path) -> None:
     for key in LATER:
         then = one.contexts.get(one.row[key], []) if isinstance(one.row[key], str) else one.row[key]
         assert without_news(found[key], then) == then, key
-    assert found["check"] == one.row["check"]
+    assert found["check"] <= one.row["check"]  # since then, what is no damage is a note
     good("mark", log, "later", *options)
-    assert ctxkit("check", log, "-q", *options).code == one.row["check"]
+    assert ctxkit("check", log, "-q", *options).code == found["check"]
 
 
 @pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
