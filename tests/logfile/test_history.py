@@ -132,7 +132,7 @@ def _itself(home: Path) -> str:
 def _no_place(home: Path) -> str:
     path = home / name(2)
     path.write_bytes(path.read_bytes().replace(b'"end_byte_offset"', b'"end_word_offset"', 1))
-    return "does not say up to where"
+    return "cannot tell up to where"
 
 
 DAMAGE: list[Callable[[Path], str]] = [
@@ -153,6 +153,30 @@ def test_what_is_not_there_is_not_left_out_in_silence(damage: Callable[[Path], s
     assert [one.code for one in log.transcript.broken] == ["missing-history"]
     assert [log.state().label(n) for n in log.listed()] == [f"?{n}" for n in log.listed()]
     assert len(log.messages) < len(before[0])
+
+
+def test_a_forked_subagent_of_claude_code(tmp_path: Path) -> None:
+    """It begins with rows of its session, which is another file: its own rows are not all there is."""
+    session = "11111111-2222-4333-8444-555555555555"
+    common = {"sessionId": session, "isSidechain": True, "agentId": "a1", "timestamp": "2026-10-01T10:00:00.000Z"}
+    rows = [
+        {
+            "type": "fork-context-ref",
+            "agentId": "a1",
+            "parentSessionId": session,
+            "parentLastUuid": "p",
+            "contextLength": 2,
+        },
+        common | {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "look"}},
+    ]
+    path = tmp_path / "agent-a1.jsonl"
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    with pytest.raises(MissingHistory, match=session):
+        Log.open(path)
+    log = OpenLog.open(path, partial=True)
+    assert [log.state().label(n) for n in log.listed()] == ["?1"]
+    path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
+    assert len(Log.open(path).entries()) == 1
 
 
 def test_a_log_with_ops_is_not_even_looked_at(fork: Path) -> None:

@@ -41,6 +41,8 @@ EXPLAINED = {
     ("claude-code", "p*-unanswered-mid*", "rewind"): "an open call is sent at the end, not in the middle",
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
     ("pi", "reasoning-kinds", "from codex"): "no key for the model that is left",
+    ("pi", "basic", "from qwen-code"): "no key for the model that thought",
+    ("pi", "thought-only", "from qwen-code"): "no key for the model that thought",
     ("qwen-code", "parallel", ""): "results in the order of their calls",
     ("qwen-code", "later-result", ""): "a result that comes after the model went on",
     ("qwen-code", "second-call-of-an-id", ""): "a second call of an id gets an id of its own",
