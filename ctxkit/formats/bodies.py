@@ -169,7 +169,7 @@ class Ids:
         base, n = new, 1
         while new in self._used:
             n += 1
-            new = f"{base[: self._longest - 1 - len(str(n))]}_{n}"
+            new = f"{base[: self._longest - 1 - len(str(n))]}-{n}"  # `_2`: Claude Code takes X_2 for a part of X (q29)
         self._used.add(new)
         self._now[identity] = new
         return new

@@ -59,7 +59,7 @@ def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]
     `known`: files of the history so far, none of which may come again. Raises _Missing.
     """
     if not base.thread or base.rows < 1 or base.end < 1:
-        raise _Missing("and the log does not say up to where")
+        raise _Missing("and ctxkit cannot tell up to where")
     home = registry.HOMES.get(format.name)
     places = [] if beside is None else [beside]
     places += [] if home is None else [home.path(os.environ) / "any"]

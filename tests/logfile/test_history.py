@@ -176,7 +176,7 @@ def test_a_forked_subagent_of_claude_code(tmp_path: Path) -> None:
     log = OpenLog.open(path, partial=True)
     assert [log.state().label(n) for n in log.listed()] == ["?1"]
     path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
-    assert len(Log.open(path).entries()) == 1
+    assert len(list(Log.open(path).entries())) == 1
 
 
 def test_a_log_with_ops_is_not_even_looked_at(fork: Path) -> None:

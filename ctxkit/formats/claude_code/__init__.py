@@ -14,6 +14,7 @@ from ctxkit.core.messages import Content, Message, Part, Repairs
 from ctxkit.formats.base import (
     Edited,
     Format,
+    Inherited,
     MessageToWrite,
     NewSession,
     Prefix,
@@ -25,7 +26,7 @@ from ctxkit.formats.base import (
 )
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
-from ctxkit.formats.claude_code.rows import ClaudeRow
+from ctxkit.formats.claude_code.rows import ClaudeRow, text
 from ctxkit.formats.foreign_keys import dialect
 
 _SIDE_TYPES = {"file-history-snapshot", "queue-operation", "last-prompt", "custom-title", "permission-mode", "ai-title"}
@@ -51,6 +52,14 @@ class ClaudeCode(Format):
             or (row.get("type") == "summary" and "leafUuid" in row)
             for row in head
         )
+
+    def inherited(self, first: dict[str, Any]) -> Inherited | None:
+        """The session that a forked subagent goes on from, up to a row by its uuid, which is not looked for: such a
+        log is told from a whole one, and is not joined with its session.
+        """
+        if first.get("type") != "fork-context-ref":
+            return None
+        return Inherited(text(first.get("parentSessionId")), -1, -1)
 
     def reader(self) -> ClaudeReader:
         """A new reader."""

@@ -5,6 +5,7 @@ Pipeline: `wire.py` merges rows into messages -> `pair` -> the Anthropic writer.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -19,6 +20,8 @@ LOST = "[no result recorded: the session ended or went on before it came, so its
 
 
 NO_CONTENT = "(no content)"
+_NUMBERED = re.compile(r"(.+)_[0-9]+")
+"""An id that Claude Code takes for a part of the one before the number."""
 
 
 class MessageToSend(msgspec.Struct, gc=False):
@@ -86,9 +89,10 @@ def _answer(
 
 
 def _drop_repeated(messages: list[MessageToSend], repairs: Repairs) -> None:
-    """Drop repeated calls and results: the first of each id stays (p15, p16)."""
+    """Drop repeated calls and results: the first of each id stays (p15, p16). Of the ids X and X_2 it is X's (q29)."""
     calls: set[str] = set()
-    results: set[str] = set()
+    ids = {_answers(b) for m in messages for b in m.blocks if b.get("type") == "tool_result"}
+    results = {key for key in ids if (number := _NUMBERED.fullmatch(key)) and number[1] in ids}
     for message in messages:
         kept = []
         for block in message.blocks:
