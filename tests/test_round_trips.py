@@ -198,7 +198,11 @@ def only_gone(name: str, log: Log, raw: bytes, numbers: list[int], *, anew: bool
     aims = {line.own for line in gone}
     gone += [line for line in source if line.target in aims]
     gone = [line for line in gone if line.at not in told]
+    kept_rows = {line.bare for line in made}
     stay = [line for line in source if line not in gone]
+    lone = [line for line in stay if line.answers and line.bare not in kept_rows]
+    if len(lone) <= session.repairs.dropped:  # results without their call in the context: the API refuses them
+        stay = [line for line in stay if line not in lone]
     if len(made) > len(stay) and any(mark in made[-1].raw for mark in MARKERS):
         made.pop()  # it says where to go on, and nothing else
     assert len(made) == len(stay), (numbers, len(made) - len(stay))
