@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -103,6 +104,7 @@ def test_nothing_is_left_in_this_process(tmp_path: Path) -> None:
     """Variables, folder, umask, streams, descriptors, clock and handlers are those of before."""
 
     def state() -> list[object]:
+        gc.collect()  # else a file that an earlier test left open is closed in between
         umask = os.umask(0)
         os.umask(umask)
         return [
