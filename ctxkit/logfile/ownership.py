@@ -9,6 +9,7 @@ with the log; a folder in which programs keep their files. Else it is the user's
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -63,14 +64,14 @@ def among_programs_files(path: Path, env: Mapping[str, str] | None = None) -> bo
         hidden = len(parts) > 1 and parts[0].startswith(".")
         inside = [found for base in bases if (found := _parts(place, base))]
         own = any(found[0] == "ctxkit" for found in inside)
-        if (hidden or inside) and not own and not _is_versioned(place):
+        if (hidden or inside) and not own and not _is_versioned(place, home):
             return True
     return False
 
 
 def _parts(place: str, base: str) -> list[str]:
     """The folders and the name of a path, from a folder on that it is below; none if it is not."""
-    for one in dict.fromkeys((base, os.path.realpath(base))):
+    for one in dict.fromkeys((os.path.normpath(base), os.path.realpath(base))):
         if place.startswith(one.rstrip(os.sep) + os.sep):
             return place[len(one) :].strip(os.sep).split(os.sep)
     return []
@@ -83,7 +84,7 @@ def _places(path: Path) -> list[str]:
 
 def _home(env: Mapping[str, str] | None) -> str:
     found = (os.environ if env is None else env).get("HOME", "")
-    return found if os.path.isabs(found) else os.path.expanduser("~")
+    return found if os.path.isabs(found) else pwd.getpwuid(os.getuid()).pw_dir
 
 
 def _folder(variable: str, default: str, env: Mapping[str, str] | None) -> str:
@@ -111,8 +112,12 @@ def _has_companion(one: ChatProgram, place: str) -> bool:
         os.close(fd)
 
 
-def _is_versioned(place: str) -> bool:
-    return any(os.path.lexists(os.path.join(folder, one)) for folder in _above(place) for one in _VERSIONED)
+def _is_versioned(place: str, home: str) -> bool:
+    """Whether a path is in a tree under version control that begins below the home: one that holds the home itself says
+    nothing of what programs put there.
+    """
+    inside = (folder for folder in _above(place) if not _parts(home, folder) and folder != os.path.normpath(home))
+    return any(os.path.lexists(os.path.join(folder, one)) for folder in inside for one in _VERSIONED)
 
 
 def _above(place: str) -> Iterator[str]:

@@ -85,3 +85,18 @@ def test_a_companion(tmp_path: Path) -> None:
     (tmp_path / "meta.json").unlink()
     (tmp_path / "meta.json").mkdir()
     assert program(SAID, path, {"HOME": "/nowhere"}) == ""
+
+
+def test_what_a_home_says_of_its_programs(tmp_path: Path) -> None:
+    """A home under version control, a slash too many and no name at all: its hidden folders are its programs'."""
+    home = tmp_path / "home"
+    log = home / ".zorg/s.jsonl"
+    log.parent.mkdir(parents=True)
+    env = {"HOME": str(home)}
+    assert among_programs_files(log, env)
+    assert among_programs_files(log, {"HOME": f"{home}//"})
+    for place in (home, tmp_path):
+        (place / ".git").mkdir()
+        assert among_programs_files(log, env)
+    (home / ".zorg/.git").mkdir()
+    assert not among_programs_files(log, env)
