@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,7 +21,7 @@ from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT
 from ctxkit.core.item_names import Name
 from ctxkit.core.ledger import build
-from ctxkit.core.messages import Call, Content, Repairs, Result
+from ctxkit.core.messages import Call, Content, Part, Repairs, Result
 from ctxkit.core.replay import fold
 from ctxkit.core.sets.sequences import LazySequence, Reiterable
 from ctxkit.core.times import iso
@@ -354,25 +354,43 @@ def _paired(
 
 
 def _mended(log: OpenLog, context: list[MessageToWrite], gone: set[int], repairs: Repairs) -> list[MessageToWrite]:
-    """`context` without results, and with results for calls, that its program would send alone to be refused."""
+    """`context` without results, and with results for calls, that its program would send alone to be refused.
+
+    A result that stands too late for its program goes behind its call, if that has no other.
+    """
     contents = LazySequence(len(context), lambda at: context[at].content or log.content(context[at].n))
     wrong = left_alone(log.opening.format, contents, log.answered)
     if not wrong:
         return context
-    results, calls = defaultdict[int, set[str]](set), defaultdict[int, list[str]](list)
+    results, calls = defaultdict[int, set[str]](set), defaultdict[int, list[MessageToWrite]](list)
+    counted = Counter(call for kept in context for call in _ids(log, kept)[1])
+    sent, _ = log.opening.format.portable(contents, log.answered)  # without responses that failed, and their calls
+    asked = {call: at for at, one in enumerate(sent) if one is not None for call in _calls(one)}
     for one in wrong:
-        if one.code == "no-call":
-            results[one.at].add(one.call)
-            repairs.dropped += 1
-        else:
-            calls[one.at].append(one.call)
+        if one.code != "no-call":
+            calls[one.at].append(_no_result(one.call))
             repairs.made += 1
+            continue
+        results[one.at].add(one.call)
+        if counted[one.call] == 1 and asked.get(one.call, one.at) < one.at:
+            late: list[Part] = [
+                part for part in contents[one.at].parts if isinstance(part, Result) and part.id == one.call
+            ]
+            calls[asked[one.call]].append(MessageToWrite(0, Content("tool", late), context[one.at].ts))
+            repairs.put_in("result behind its call, which stood later")
+        else:
+            repairs.dropped += 1
     done: list[MessageToWrite] = []
     for at, kept in enumerate(context):
         rest = _without(log, kept, results[at], gone) if at in results else kept
         done += [] if rest is None else [rest]
-        done += [_no_result(call) for call in calls.get(at, ())]
+        done += calls.get(at, [])
     return done
+
+
+def _calls(content: Content) -> Iterator[str]:
+    """The ids of the calls in a message."""
+    return (part.id for part in content.parts if isinstance(part, Call))
 
 
 def _no_result(call: str) -> MessageToWrite:

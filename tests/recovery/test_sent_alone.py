@@ -86,7 +86,7 @@ def mended(log: Log) -> int:
     written = log.session(log.opening.format.name)
     made = b"".join(written.pieces)
     assert [one for one in Log.open(io.BytesIO(made)).check() if one.code in PAIRS] == []
-    return written.repairs.dropped + written.repairs.made
+    return written.repairs.dropped + written.repairs.made + sum(written.repairs.added.values())
 
 
 def line(key: str, parent: str | None, message: dict[str, Any], **more: Any) -> bytes:
@@ -172,3 +172,12 @@ def test_cases(case: str, code: int) -> None:
     [path] = folder.glob("*.jsonl")
     [found] = Log.open(path).check(notes=True)
     assert found.note == (code == 0) and ctxkit("check", path).code == code
+
+
+def test_a_result_that_comes_too_late_is_kept() -> None:
+    """In the session that is written it stands behind its call: its words are not lost."""
+    chain = [line(str(k), str(k - 1) if k else None, message) for k, message in enumerate([ASK, CALL, ASK, RESULT])]
+    written = Log.open(io.BytesIO(HEAD + b"".join(chain))).session("pi")
+    log = Log.open(io.BytesIO(b"".join(written.pieces)))
+    assert [log.content(n).role for n in log.listed()] == ["user", "assistant", "tool", "user"]
+    assert log.text(log.listed()[2]) == "x" and written.repairs.dropped == 0
