@@ -69,6 +69,24 @@ def test_recall(home: Path) -> None:
     assert '"n":6' in told("recall", str(home), "third", "--json")[0]
 
 
+def test_recall_by_state(home: Path) -> None:
+    """What an op took out is told of each log: the parent's op says nothing of the fork."""
+    child = pages.write(home, rows(), [4])
+    assert told("forget", str(home / pages.name(0)), "3-4", "--yes")[1] == 0
+    hits = [json.loads(line) for line in told("recall", str(home), "d", "--state", "in", "--json")[0].splitlines()]
+    assert [(Path(hit["log"]).name, hit["n"]) for hit in hits] == [(child.name, 4), (child.name, 6)]
+
+
+def test_tokens_of_a_fork_are_not_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of sessions would show them when the other file is another one."""
+    monkeypatch.setattr("ctxkit.store.index.JUST_NOW", 0)
+    child = pages.write(home, rows(), [4])
+    assert told("status", str(child))[1] == 0
+    (home / pages.name(0)).unlink()
+    [left] = find_sessions().sessions
+    assert left.tokens is None
+
+
 def test_commands_reach_inherited_messages(home: Path) -> None:
     """forget, trim, log and undo count over all files; the stream of `cat` is the same log."""
     child = pages.write(home, rows(), [2, 4])

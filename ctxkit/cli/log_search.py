@@ -394,7 +394,8 @@ class LogSearch:
             self.limit = log.limit
         try:
             hits = search.hits()
-            if self.many and (inherited := self.searched_elsewhere(log)):
+            alike = self.many and self.kinds is None  # else what ops decided counts, which each log does by itself
+            if alike and (inherited := self.searched_elsewhere(log)):
                 hits = (hit for hit in hits if not (isinstance(hit.name, int) and hit.name <= inherited))
             if self.kinds is not None:
                 kinds = self.kinds

@@ -211,14 +211,13 @@ def _verified(
 ) -> Written:
     """`written` if it is read back as its context; else the same written as a new chain, if that is."""
     entries = list(_entries(log))
-    contents = LazySequence(len(entries), lambda at: entries[at].content or log.content(entries[at].n))
-    alone = {one.call for one in left_alone(log.opening.format, contents, log.answered)}  # left out by `_mended`
+    alone = {one.call for one in left_alone(log.opening.format, _in_full(log, entries), log.answered)}  # see `_mended`
     answered = _answered(_ids(log, kept) for kept in entries) - alone
     for attempt in (written, None):
         if attempt is None:
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
         spool = Spool(attempt.pieces)
-        written_as = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
+        written_as = [] if attempt.keys else list(_in_full(log, edited.context))
         read = _read_as(spool.stream, attempt.keys, written_as, answered)
         if read is not None:
             upheld = target.upheld(proven_log(read.opening), attempt.repairs)
@@ -358,7 +357,7 @@ def _mended(log: OpenLog, context: list[MessageToWrite], gone: set[int], repairs
 
     A result that stands too late for its program goes behind its call, if that has no other.
     """
-    contents = LazySequence(len(context), lambda at: context[at].content or log.content(context[at].n))
+    contents = _in_full(log, context)
     wrong = left_alone(log.opening.format, contents, log.answered)
     if not wrong:
         return context
@@ -386,6 +385,11 @@ def _mended(log: OpenLog, context: list[MessageToWrite], gone: set[int], repairs
         done += [] if rest is None else [rest]
         done += calls.get(at, [])
     return done
+
+
+def _in_full(log: OpenLog, context: Sequence[MessageToWrite]) -> Sequence[Content]:
+    """The messages that are written, in full; none is kept."""
+    return LazySequence(len(context), lambda at: context[at].content or log.content(context[at].n))
 
 
 def _calls(content: Content) -> Iterator[str]:

@@ -6,6 +6,7 @@ them. A format is one file (or folder) and one line in `formats/registry.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -128,6 +129,10 @@ class Format(Protocol):
     def links(self, record: dict[str, Any]) -> RecordLinks | None:
         """What links a record to others, for `check`; None if nothing does. Ids that may occur twice are left out."""
         return None
+
+    inherits: re.Pattern[bytes] | None = None
+    """Bytes of a first row that says that the history begins in another file, also if it is damaged; None if no file of
+    the format goes on from another."""
 
     def inherited(self, first: dict[str, Any]) -> Inherited | None:
         """What a file with this first row goes on from, where its history begins in another file (replay 70)."""

@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError, MissingHistory
 from ctxkit.formats import registry
 from ctxkit.formats.base import Format, Inherited
 from ctxkit.store.joined import JoinedSource, Piece
+from ctxkit.store.jsonl import MAX_LINE
 from ctxkit.store.source import TAIL, Source, open_log
 
-LONGEST = 1 << 24
-"""Bytes of a first row that are looked at: it holds the agent's instructions, some 20 kB."""
-
 HINT = "nothing was changed; put the file of that thread beside it, or where its program keeps sessions"
+
+
+class FirstRow(NamedTuple):
+    """The first row of a file, its line end included, the byte where it begins, and the number of its line."""
+
+    raw: bytes
+    start: int
+    line: int
 
 
 def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | None:
@@ -28,11 +35,13 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
 
     Raises MissingHistory, without the log's name, if a file before it is missing, or is not what the log goes on from.
     """
-    first = _first_line(source)
+    if format.inherits is None:
+        return None
+    first = _first_row(source)
     base = _base(format, first)
     if base is None:
         return None
-    pieces = [Piece(source, len(first), source.size, 2)]
+    pieces = [Piece(source, first.start + len(first.raw), source.size, first.line + 1)]
     beside = path
     known = set() if path is None else {os.path.realpath(path)}
     while base is not None:
@@ -44,9 +53,9 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
             pieces.insert(0, Piece(Source(before.name, b"\n"), 0, 1, 1))
         pieces.insert(0, Piece(before, 0, base.end, 1))
         beside = Path(before.name)
-        base = _base(format, _first_line(before))
-    alone = format.alone(first)
-    return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), 1), *pieces])
+        base = _base(format, _first_row(before))
+    alone = format.alone(first.raw)
+    return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), first.line), *pieces])
 
 
 class _Missing(Exception):
@@ -62,7 +71,7 @@ def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]
         raise _Missing("and ctxkit cannot tell up to where")
     home = registry.HOMES.get(format.name)
     places = [] if beside is None else [beside]
-    places += [] if home is None else [home.path(os.environ) / "any"]
+    places += [] if home is None else [home.path(os.environ) / "any file in it"]
     reasons: dict[Path, str] = {}
     for path in (found for place in places for found in format.history_files(place, base.thread)):
         try:
@@ -86,24 +95,31 @@ def _misfit(format: Format, source: Source, base: Inherited) -> str:
     last = _last_line(source, base.end)
     if last is None:
         return f"has no line that ends at byte {base.end}"
-    return format.misfit(base, _first_line(source), last)
+    return format.misfit(base, _first_row(source).raw, last)
 
 
-def _base(format: Format, first: bytes) -> Inherited | None:
-    """What the file with this first line goes on from."""
+def _base(format: Format, first: FirstRow) -> Inherited | None:
+    """What the file with this first row goes on from; without a place, if the row is damaged and may name one."""
     try:
-        record = loads(first)
+        record = loads(first.raw)
     except ValueError:
-        return None
-    return format.inherited(record) if isinstance(record, dict) else None
+        record = None
+    if isinstance(record, dict):
+        return format.inherited(record)
+    return Inherited("", -1, -1) if format.inherits is not None and format.inherits.search(first.raw) else None
 
 
-def _first_line(source: Source) -> bytes:
-    """The first line, its end included; nothing if it is longer than LONGEST."""
+def _first_row(source: Source) -> FirstRow:
+    """The first row of a file, of at most MAX_LINE bytes. Blank lines are no rows."""
     size = TAIL
-    while (end := (start := source.read(0, size)).find(b"\n")) < 0 and size < min(source.size, LONGEST):
+    while True:
+        start = source.read(0, size)
+        raw = start.lstrip(b" \t\r\n")
+        before = len(start) - len(raw)
+        end = raw.find(b"\n") + 1
+        if end or size >= min(source.size, MAX_LINE):
+            return FirstRow(raw[:end] if end else raw, before, 1 + start.count(b"\n", 0, before))
         size *= 16
-    return start[: end + 1] if end >= 0 else start if source.size <= size else b""
 
 
 def _last_line(source: Source, end: int) -> bytes | None:

@@ -122,16 +122,9 @@ def read(
             before(source)
         format = settle(path, beside) if settle is not None else AUTO
         opening = read_source(
-            name,
-            path,
-            source,
-            beside,
-            conversation=conversation,
-            format=format,
-            progress=progress,
-            partial=partial,
+            name, path, source, beside, conversation=conversation, format=format, progress=progress, partial=partial,
             own=own,
-        )
+        )  # fmt: skip
         _look_for_words(opening)
         return opening
     path, name = None, log.name if isinstance(log, Source) else "standard input"
@@ -141,14 +134,7 @@ def read(
     piped = Sidecar(None, folder) if folder else None
     format = settle(path, piped) if settle is not None else AUTO
     opening = read_source(
-        name,
-        path,
-        source,
-        piped,
-        conversation=conversation,
-        format=format,
-        progress=progress,
-        partial=partial,
+        name, path, source, piped, conversation=conversation, format=format, progress=progress, partial=partial
     )
     if source is not log:  # bytes in memory are trusted to be of their format
         _look_for_words(opening)

@@ -16,9 +16,11 @@ from ctxkit.store.index import Index, settled
 
 
 def note(log: OpenLog, budget: Budget) -> None:
-    """Save the tokens of a log as it is now; not for a stream, or for one conversation of a file with many."""
+    """Save the tokens of a log as it is now; not for a stream, one conversation of many, or a history in many files."""
     opening, seen = log.opening, log.opening.source.seen
     if opening.path is None or seen is None or opening.conversation is not None:
+        return
+    if log.transcript.inherited or log.transcript.missing:  # the stamp is of this file alone
         return
     if budget.used is None or budget.counter is None:
         return

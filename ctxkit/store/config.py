@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ctxkit.errors import BadConfig, CtxkitError, ReadFailed, reason_of
 from ctxkit.store import tomlread
-from ctxkit.store.keys import AGENT_KEYS, INSTEAD, KEYS, Key
+from ctxkit.store.keys import AGENT_KEYS, INSTEAD, KEYS, OWNER, Key
 
 PREFIX = "CTXKIT_"
 OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FORMAT", "CTXKIT_OFFLINE"})
@@ -24,8 +24,6 @@ OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FO
 LISTED = 20
 """The most mistakes of one file that are listed."""
 
-OWNER = "owner"
-"""A key of a sidecar that is no setting: whose the log is (`store/sidecar.py`)."""
 _TABLE = {key.name: key for key in KEYS}
 _AGENT_KEY = re.compile(rf"agents\.(.+)\.({'|'.join(AGENT_KEYS)})", re.S)
 AGENT_PREFIX = "CTXKIT_AGENTS_"

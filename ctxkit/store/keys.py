@@ -20,6 +20,8 @@ COLORS = ("red", "green", "yellow", "magenta", "cyan")
 """Colours that may be given to an agent; all are readable on dark and on light terminals."""
 AGENTS = "agents.NAME."
 """How the keys of one agent begin."""
+OWNER = "owner"
+"""A key of a sidecar that is no setting: whose the log is (`store/sidecar.py`)."""
 FILE = "file:"
 """Before the path of a file whose content is the text."""
 COMMAND = "command:"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxkit.errors import Usage
 from ctxkit.store.keys import KEYS
-from ctxkit.store.sidecar import OWNER
+from ctxkit.store.sidecar import OWNED_LINE
 
 PROFILES: dict[str, dict[str, str]] = {
     "session": {},
@@ -25,7 +25,8 @@ def profile(name: str) -> str:
     """
     if name not in PROFILES:
         raise Usage(f"no profile {name!r}", f"profiles: {', '.join(PROFILES)}")
-    lines = [f"# ctxkit config of the log beside this folder, profile {name}. Uncomment a line to change it.", OWNER]
+    about = f"# ctxkit config of the log beside this folder, profile {name}. Uncomment a line to change it."
+    lines = [about, OWNED_LINE]
     table = ""
     for key in KEYS:
         if key.trust == "never":

@@ -28,13 +28,14 @@ from ctxkit.errors import (
 from ctxkit.store import atomic
 from ctxkit.store.durable_append import append_line, check_unchanged, create_log, make_durable, sync_folder
 from ctxkit.store.folder import sidecar_name
+from ctxkit.store.keys import OWNER
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
 from ctxkit.store.source import SeenLog, Source, open_log
 
-OWNER = 'owner = "ctxkit"'
+OWNED_LINE = f'{OWNER} = "ctxkit"'
 """The line of a sidecar's config by which ctxkit notes that it made the log."""
-OWNED = re.compile(r"""^[ \t]*owner[ \t]*=[ \t]*(["'])ctxkit\1""", re.M)
+_OWNED = re.compile(rf"""^[ \t]*{OWNER}[ \t]*=[ \t]*(["'])ctxkit\1""", re.M)
 
 _NOWHERE = Path(os.devnull) / "ignored"
 """A path at which no file can exist, for code that does not check `ignored`."""
@@ -95,14 +96,14 @@ class Sidecar:
         return (_NOWHERE if self.ignored else self.folder) / "config.toml"
 
     def is_own(self) -> bool:
-        """Whether the config says that the log is the user's (`OWNER`); not if it cannot be read."""
+        """Whether the config says that the log is the user's (`OWNED_LINE`); not if it cannot be read."""
         from ctxkit.store.tomlread import read
 
         try:
             found = read(self.config_path)
         except CtxkitError:  # whoever loads the config reports it
             return False
-        return found is not None and OWNED.search(found.text.partition("\n[")[0]) is not None
+        return found is not None and _OWNED.search(found.text.partition("\n[")[0]) is not None
 
     def own(self) -> None:
         """Note in the config that the log is the user's. Raises CannotCreate, NoPermission, BadConfig, ReadFailed."""
@@ -110,7 +111,7 @@ class Sidecar:
 
         if not self.is_own():
             found = read(self.config_path)
-            self.write_config(f"{OWNER}\n{'' if found is None else found.text}")
+            self.write_config(f"{OWNED_LINE}\n{'' if found is None else found.text}")
 
     def ops_size(self) -> int | None:
         """Bytes of `ops.jsonl`; None if it does not exist. Raises NoPermission, also for a link out; ReadFailed."""

@@ -270,3 +270,38 @@ def test_a_page_is_not_its_thread(tmp_path: Path) -> None:
     text = (tmp_path / name(0)).read_bytes().replace(b'"one"', b'"ONE"')
     (tmp_path / name(7, page_of=0)).write_bytes(text)
     assert read(child) == before
+
+
+@pytest.mark.parametrize("before", [b"\n", b" \n\r\n\t", b"\xef\xbb\xbf"], ids=["line", "blanks", "bom"])
+def test_blanks_are_no_first_row(before: bytes, fork: Path) -> None:
+    """What stands behind them says what the log goes on from, as for Codex."""
+    whole = read(fork)
+    fork.write_bytes(before + fork.read_bytes())
+    assert read(fork) == whole
+
+
+def test_a_first_row_of_any_length(tmp_path: Path) -> None:
+    """However long the instructions in it are."""
+    rows = logs_rows("user:one | say:first | user:two")
+    child = write(tmp_path, rows, [2])
+    whole = read(child)
+    long = json.dumps("x" * (17 << 20)).encode()
+    child.write_bytes(child.read_bytes().replace(b'"You are Codex."', long, 1))
+    assert read(child) == whole
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: b"\0" * 40 + raw,  # a block that was never written
+        lambda raw: raw.replace(b"\n", b"", 1),  # two rows on one line
+        lambda raw: raw.replace(b'"payload"', b'"payl', 1),
+    ],
+    ids=["nul", "glued", "torn"],
+)
+def test_a_damaged_first_row_is_no_short_log(damage: Callable[[bytes], bytes], fork: Path) -> None:
+    """Where it may name another file, and nobody can read which, the log is refused as one without that file."""
+    fork.write_bytes(damage(fork.read_bytes()))
+    with pytest.raises(MissingHistory):
+        Log.open(fork)
+    assert OpenLog.open(fork, partial=True).transcript.missing

@@ -7,6 +7,7 @@ open no message, and unknown fields are never read.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ class ClaudeCode(Format):
     name: str = NAME
     native: bool = False
     row: type[Row] = ClaudeRow
+    inherits: re.Pattern[bytes] | None = re.compile(rb'"type"\s*:\s*"fork-context-ref"')
     agents: tuple[str, str, str] | None = ("subagents", "agent-", ".jsonl")
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:

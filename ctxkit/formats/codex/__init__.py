@@ -5,6 +5,7 @@ Pipeline: `formats/registry.py` lists `FORMAT`. What Codex sends on resume was r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ class Codex(Format):
     name: str = NAME
     native: bool = False
     row: type[Row] = CodexRow
+    inherits: re.Pattern[bytes] | None = re.compile(rb'"history_base"\s*:\s*\{')
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """Whether a line has one of Codex's types and a payload."""
