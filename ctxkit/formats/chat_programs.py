@@ -3,8 +3,8 @@
 Pipeline: `formats/foreign_keys.py` looks at rows, `logfile/ownership.py` also at the file's place. docs/formats.md has
 the table. Pure.
 
-A key that OpenAI's rows or ctxkit's own may have (`timestamp`, `name`, `id`) says nothing, and neither
-does one that bots of all kinds write (`message_id`).
+A key that rows of OpenAI or of ctxkit may have (`timestamp`, `name`, `id`) says nothing, nor does one that bots of all
+kinds write (`message_id`).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Pipeline: `formats/detection.py` finds it among logs of chat messages, whose name it has.
 
-Its rows are chat messages, and
-rows of its own: `_system_prompt` is the system prompt, `_checkpoint` a place to go back to, `_usage` the size of the
-context up to there, as the provider counted it. Read as its own loader does (PyPI kimi-cli 1.52.0, `soul/context.py`).
+Beside chat messages it has rows of its own: `_system_prompt` is the system prompt, `_checkpoint` a place to go back to,
+`_usage` the size of the context up to there, as the provider counted it. Read as its own loader does (PyPI kimi-cli
+1.52.0, `soul/context.py`).
 """
 
 from __future__ import annotations

@@ -53,10 +53,9 @@ class Codex(Format):
 
     def history_files(self, beside: Path, thread: str) -> Sequence[Path]:
         """The files that `history_base` names so: one, but for copies."""
-        from ctxkit.formats.codex.inherited import of_file
-        from ctxkit.formats.codex.threads import thread_files
+        from ctxkit.formats.codex.threads import file_id, thread_files
 
-        return [path for path in thread_files(beside, thread) if of_file(path, thread)]
+        return [path for path in thread_files(beside, thread) if file_id(path.name) == thread]
 
     def misfit(self, base: Inherited, first: bytes, last: bytes) -> str:
         """Why a file does not fit: it is no paginated one, or another row ends at that byte."""

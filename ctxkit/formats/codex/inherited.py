@@ -8,8 +8,6 @@ that counts. Source: what Codex 0.171.0 wrote and sent (docs/agents.md).
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 from ctxkit.core.text.json_text import dumps, loads
@@ -59,11 +57,6 @@ def misfit(base: Inherited, first: bytes, last: bytes) -> str:
         return ""
     ordinal = _record(last).get("ordinal", base.rows - 1)
     return "" if ordinal == base.rows - 1 else f"has row {ordinal} before byte {base.end}, not row {base.rows - 1}"
-
-
-def of_file(path: Path, thread: str) -> bool:
-    """Whether a file is the one that `history_base` names: by the last id in its name, a page's if there is one."""
-    return re.split("[-_]", path.name.partition(".")[0].removeprefix("rollout-"))[-5:] == thread.split("-")
 
 
 def _record(line: bytes) -> dict[str, Any]:

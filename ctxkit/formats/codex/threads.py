@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ctxkit.core.log_name import COMPRESSED, plain_name
+from ctxkit.formats.registry import HOMES
 
-ACTIVE, ARCHIVED = "sessions", "archived_sessions"
+ACTIVE, ARCHIVED = HOMES["codex"].inside, HOMES["codex"].retired
 """The folders in a home of Codex in which it keeps rollouts."""
-_ROLLOUT = re.compile(r"rollout-[0-9T-]{19}-([^_.]+)(?:_[^_.]+)?\.jsonl(?:\.zst)?")
-"""The name of a rollout; the group is its thread."""
+_ROLLOUT = re.compile(rf"rollout-[0-9T-]{{19}}-([^_.]+)(?:_([^_.]+))?\.jsonl(?:{re.escape(COMPRESSED)})?")
+"""The name of a rollout; the groups are its thread and its page."""
 _DAY = ("[0-9]{4}", "[0-9]{2}", "[0-9]{2}")
 
 
@@ -29,17 +30,19 @@ def thread_files(beside: Path, thread: str) -> list[Path]:
     A file that lies in no home of Codex is looked for in its own folder alone. Of a file that is there both plain and
     compressed, the plain one counts, as for Codex. Folders that cannot be listed count as empty.
     """
-    if not thread:
-        return []
-    key = re.escape(thread)
-    named = rf"rollout-[0-9T-]{{19}}-(?:{key}(?:_[^_.]+)?|[^_.]+_{key})\.jsonl(?:{re.escape(COMPRESSED)})?"
-    fits = re.compile(named).fullmatch
     found = []
     for folder in _folders(beside):
         names = _names(folder)
-        fitting = [name for name in names if fits(name) and ((plain := plain_name(name)) == name or plain not in names)]
+        fitting = [name for name in names if (one := _ROLLOUT.fullmatch(name)) is not None and thread in one.groups()]
+        fitting = [name for name in fitting if plain_name(name) == name or plain_name(name) not in names]
         found += [path for name in sorted(fitting, reverse=True) if (path := folder / name).is_file()]
     return found
+
+
+def file_id(name: str) -> str:
+    """The last id in the name of a rollout, by which other files name it: its page's or its thread's; "" for none."""
+    found = _ROLLOUT.fullmatch(name)
+    return "" if found is None else found[2] or found[1]
 
 
 def older_pages(paths: Iterable[str]) -> set[str]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxkit.core.text.json_text import loads
 from ctxkit.formats.base import Inherited
-from ctxkit.formats.codex.inherited import alone, inherited, misfit, of_file
-from tests.formats.codex.pages import base, lines, meta, name, thread
+from ctxkit.formats.codex.inherited import alone, inherited, misfit
+from tests.formats.codex.pages import base, lines, meta, thread
 
 BASE = base(1, 9, 400)
 
@@ -57,19 +56,3 @@ def test_alone() -> None:
 def test_misfit(first: dict[str, Any], last: dict[str, Any], expected: str) -> None:
     """A file that is not paginated, or has another row there, is not the one that was meant."""
     assert misfit(Inherited(thread(1), 9, 400), json.dumps(first).encode(), json.dumps(last).encode()) == expected
-
-
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        (name(1), True),
-        (name(1) + ".zst", True),
-        (name(1, page_of=5), True),  # a page is named by its own id
-        (name(5, page_of=1), False),
-        (name(2), False),
-        ("session.jsonl", False),
-    ],
-)
-def test_of_file(file: str, expected: bool) -> None:
-    """The last id of the name counts."""
-    assert of_file(Path(file), thread(1)) is expected

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.formats.codex.threads import thread_files
+from ctxkit.formats.codex.threads import file_id, thread_files
+from tests.formats.codex import pages
 
 A, B, PAGE = (f"01990000-0000-7000-8000-0000000000{end}" for end in ("0a", "0b", "c0"))
 OLD, NEW = "sessions/2026/09/30", "sessions/2026/10/01"
@@ -55,3 +56,19 @@ def test_other_folders_are_not_listed(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / f"{AT}-{A}.jsonl").write_bytes(b"")
     assert thread_files(tmp_path / NEW / f"{AT}-{B}.jsonl", A) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (pages.name(1), True),
+        (pages.name(1) + ".zst", True),
+        (pages.name(1, page_of=5), True),  # a page is named by its own id
+        (pages.name(5, page_of=1), False),
+        (pages.name(2), False),
+        ("session.jsonl", False),
+    ],
+)
+def test_file_id(file: str, expected: bool) -> None:
+    """The last id of the name counts."""
+    assert (file_id(file) == pages.thread(1)) is expected
