@@ -157,7 +157,7 @@ def test_an_id_that_is_used_again_gets_another() -> None:
     log = [user("a"), said(CALL), user(Result("A", "1")), said(CALL), user(Result("A", "2"))]
     body, _ = write(anthropic, log)
     ids = [(b.get("id") or b.get("tool_use_id")) for m in body["messages"][1:] for b in m["content"]]
-    assert ids == ["A", "A", "A_2", "A_2"]
+    assert ids == ["A", "A", "A-2", "A-2"]
     assert problems(body) == []
 
 

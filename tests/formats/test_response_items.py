@@ -27,7 +27,7 @@ def test_ids_that_repeat_are_numbered() -> None:
     for _ in range(2):
         found += made.of(Content("assistant", [Call("A", "p", "x", item)]))
         found += made.of(Content("tool", [Result("A", "r")]))
-    assert [one["call_id"] for one in found] == ["A", "A", "A_2", "A_2"]
+    assert [one["call_id"] for one in found] == ["A", "A", "A-2", "A-2"]
     assert {one["type"] for one in found} == {"custom_tool_call", "custom_tool_call_output"}
 
 

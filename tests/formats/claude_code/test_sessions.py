@@ -53,7 +53,7 @@ def test_calls_are_such_as_the_provider_takes() -> None:
     made = write([MessageToWrite(0, one) for one in contents], session())
     parts = [part for _, said in told(opened(b"".join(made.pieces))) for part in said if part["type"] != "text"]
     calls, results = ([part["id"] for part in parts if part["type"] == kind] for kind in ("call", "result"))
-    assert calls == results == ["call_a_fc_b_8ce72531", "call_1", "call_1_2"]
+    assert calls == results == ["call_a_fc_b_8ce72531", "call_1", "call_1-2"]
     assert {part["name"] for part in parts if part["type"] == "call"} == {"shell_run"}
     assert made.repairs.left_out == {"character in a tool's name": 3}
 
