@@ -156,8 +156,8 @@ def fingerprint(content: Content) -> Iterator[tuple[str, str, str]]:
 class Ids:
     """Call ids that a provider accepts: by characters and length, and unique in the body. Same id, same new id.
 
-    `numbered`: no id is another one with `_` and a number behind it. Claude Code takes that for a copy of the other call
-    and leaves out its result.
+    Not `numbered`: no id is another one with `_` and a number behind it. Claude Code takes that for a copy of the
+    other call, and leaves out its result.
     """
 
     def __init__(self, longest: int, *, numbered: bool = True) -> None:

@@ -287,7 +287,8 @@ def _damage(log: OpenLog) -> Iterable[DamagedPlace]:
     for one in own:
         yield DamagedPlace(f"line {one.line}", one.code, one.text)
     for alone in unpaired(log.messages):
-        yield DamagedPlace(f"message {alone.n}", alone.code, alone.text)
+        if alone.code != "second-copy":  # some programs write each result twice
+            yield DamagedPlace(f"message {alone.n}", alone.code, alone.text)
     for one in log.opening.sidecar_damage:
         yield DamagedPlace(f"ops.jsonl line {one.line}", one.code, one.text)
 
