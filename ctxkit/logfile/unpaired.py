@@ -48,9 +48,10 @@ def unpaired(messages: Sequence[Message]) -> Iterator[Unpaired]:
         for call, n in calls:
             if n < talk:
                 yield Unpaired(n, "no-result", WORDS["no-result"].format(call), call)
-    for code, found in (("no-call", results), ("second-copy", copies)):
-        for call, n in found:
-            yield Unpaired(n, code, WORDS[code].format(call), call)
+    for call, n in results:
+        yield Unpaired(n, "no-call", WORDS["no-call"].format(call), call)
+    for call, n in copies:
+        yield Unpaired(n, "second-copy", WORDS["second-copy"].format(call), call)
 
 
 def sent_alone(log: OpenLog) -> list[Unpaired]:
