@@ -67,7 +67,7 @@ seen: Counter[str] = Counter()
 
 def plain(identity: str) -> str:
     """An id without the number that makes it unlike an earlier one."""
-    return re.sub(r"_\d+$", "", identity)
+    return re.sub(r"-\d+$", "", identity)
 
 
 def asked(body: Body, key: str, mine: Body) -> Body:
