@@ -66,7 +66,7 @@ def into(log: Log, to: str) -> Log:
 def goes_on(log: Log, to: str, loosely: bool = False) -> list[Atom]:
     """What of a context goes on to another format at all: what its own program would send; pairs whole."""
     contents: list[Content] = context(log)
-    if to in REQUESTS and (sent := log.opening.format.sent(contents, log.answered, "")):
+    if to in REQUESTS and (sent := log.opening.format.sent(contents, log.answered, "", own=to == "anthropic")):
         contents = sent[0]
     else:
         contents = [one for one in log.opening.format.portable(contents, log.answered)[0] if one is not None]

@@ -14,6 +14,8 @@ import msgspec
 from ctxkit.core.messages import Call, Content, Part, Repairs, Result, Text
 from ctxkit.core.roles import side
 
+SECOND_COPY = "second copy of a result"
+"""What a further result of a call is called that has one."""
 NO_RESULT = "[no result recorded]"
 """What stands where a result should."""
 
@@ -77,11 +79,13 @@ class _Step(msgspec.Struct):
 
 class _Pairs(msgspec.Struct):
     """What is to be changed: results that stand elsewhere than right behind their call, or answer none, calls that
-    repeat an id; and steps whose answers are written behind them.
+    repeat an id; and steps whose answers are written behind them. `copies`: how many of the lost answer a call of the
+    step before them, which has its result.
     """
 
     astray: set[_Place] = set()
     lost: set[_Place] = set()
+    copies: int = 0
     repeated: set[_Place] = set()
     steps: dict[int, _Step] = {}
 
@@ -115,7 +119,9 @@ class PairedContents:
         pairs = self._pairs
         if pairs.repeated:
             repairs.leave_out("repeated call", len(pairs.repeated))
-        repairs.dropped += len(pairs.lost)
+        repairs.dropped += len(pairs.lost) - pairs.copies
+        if pairs.copies:
+            repairs.leave_out(SECOND_COPY, pairs.copies)
         left_out = pairs.astray | pairs.lost | pairs.repeated
         for at, given in enumerate(self._contents):
             content = _named(at, given)
@@ -147,6 +153,7 @@ def _pair(contents: Iterable[Content]) -> _Pairs:
     """Which result belongs to which call: only what is out of order is remembered of a step that has its answers."""
     pairs = _Pairs()
     newest: dict[str, tuple[_Step, int]] = {}
+    done: set[str] = set()  # the calls of the newest step that has all its results
     last: _Step | None = None
     for at, given in enumerate(contents):
         content = _named(at, given)
@@ -166,6 +173,7 @@ def _pair(contents: Iterable[Content]) -> _Pairs:
                 answered, which = newest.get(part.id, (None, 0))
                 if answered is None or answered.answers[which] is not None:
                     pairs.lost.add((at, k))
+                    pairs.copies += answered is not None or part.id in done
                     continue
                 answered.answers[which] = content, part
                 answered.places.append((at, k))
@@ -176,8 +184,9 @@ def _pair(contents: Iterable[Content]) -> _Pairs:
         if last is not None and last.near:
             _behind(pairs, last, content, here, mine=mine)
             if last.near and last.whole:
-                for call in last.calls:  # a second answer to it is one to none
-                    newest.pop(call.id, None)
+                done = {call.id for call in last.calls}
+                for key in done:  # a second answer to it is one to none
+                    newest.pop(key, None)
                 last = None
         if step is not None:
             if step.places:  # what answers a call does not stand in the message that makes it

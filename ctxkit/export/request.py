@@ -104,7 +104,8 @@ def export(
         return _lines(log, context)
     repairs, contents = Repairs(), cast(Iterable[Content], context)
     # chat lines hold the log's own messages (replay 53); a request is what the log's program would send
-    sent = None if log.native else log.opening.format.sent(context, log.answered, model)
+    own = target.own_prefix
+    sent = None if log.native else log.opening.format.sent(context, log.answered, model, own=own)
     if sent is not None:
         contents, repairs = sent
     unvoiced, voicing = contents, chain([repairs], iter(Repairs, None))  # iterated twice, counted once

@@ -172,11 +172,12 @@ class Format(Protocol):
         return ""
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
     ) -> tuple[Sequence[Content], Repairs] | None:
         """What the log's own program would send of a context; None if there is no such program.
 
         `answered`: ids of all calls that have a result anywhere in the log. `model`: of the request, "" for the log's.
+        `own`: for the program's own provider; for another one stays, for its writer, what the program has words for.
         The returned sequence reads `contents` again when it is used, and keeps none of them.
         """
         return None

@@ -29,6 +29,7 @@ IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """Kinds of pictures that both OpenAI and Anthropic take."""
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
+_NUMBER = re.compile(r"_\d+$")
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _BYTES = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -153,11 +154,17 @@ def fingerprint(content: Content) -> Iterator[tuple[str, str, str]]:
 
 
 class Ids:
-    """Call ids that a provider accepts: by characters and length, and unique in the body. Same id, same new id."""
+    """Call ids that a provider accepts: by characters and length, and unique in the body. Same id, same new id.
 
-    def __init__(self, longest: int) -> None:
+    Not `numbered`: no id is another one with `_` and a number behind it. Claude Code takes that for a copy of the
+    other call, and leaves out its result.
+    """
+
+    def __init__(self, longest: int, *, numbered: bool = True) -> None:
         self._longest = longest
         self._used: set[str] = set()
+        self._stems: set[str] | None = None if numbered else set()
+        """The used ids without the number behind them."""
         self._now: dict[str, str] = {}
 
     def call(self, identity: str) -> str:
@@ -167,12 +174,19 @@ class Ids:
             kept = _NOT_NAME.sub("_", identity)[: self._longest - 9]
             new = f"{kept}_{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
         base, n = new, 1
-        while new in self._used:
+        while self._is_taken(new):
             n += 1
-            new = f"{base[: self._longest - 1 - len(str(n))]}-{n}"  # `_2`: Claude Code takes X_2 for a part of X (q29)
+            new = f"{base[: self._longest - 1 - len(str(n))]}-{n}"
         self._used.add(new)
+        if self._stems is not None:
+            self._stems.add(_NUMBER.sub("", new))
         self._now[identity] = new
         return new
+
+    def _is_taken(self, new: str) -> bool:
+        if self._stems is None or new in self._used:
+            return new in self._used
+        return new in self._stems or _NUMBER.sub("", new) in self._used
 
     def answer(self, identity: str) -> str:
         """The id for a result: that of the newest call with this id. KeyError without one: repair comes first."""

@@ -19,14 +19,17 @@ from ctxkit.formats.columns import Columns
 if TYPE_CHECKING:
     from ctxkit.logfile.open import OpenLog
 
-WORDS = {"no-result": "call {} has no result", "no-call": "a result for {}, which no earlier message calls"}
+WORDS = {
+    "no-result": "call {} has no result", "no-call": "a result for {}, which no earlier message calls",
+    "second-copy": "a second copy of the result of {}",
+}  # fmt: skip
 """What is alone, in words."""
 SENT = {"no-result": "call {} has no result", "no-call": "a result for {}, whose call is not before it in the context"}
 """What is sent alone, in words."""
 
 
 class Unpaired(NamedTuple):
-    """A call or a result of message `n` that has no partner. `code`: `no-result` or `no-call`."""
+    """A call or a result of message `n` that has no partner. `code`: `no-result`, `no-call` or `second-copy`."""
 
     n: int
     code: str
@@ -35,9 +38,11 @@ class Unpaired(NamedTuple):
 
 
 def unpaired(messages: Sequence[Message]) -> Iterator[Unpaired]:
-    """Calls without a result, except those of a last step, which may still run; then results without a call."""
+    """Calls without a result, except those of a last step, which may still run; then results without a call, and
+    second results of a call.
+    """
     pairs = messages.unpaired() if isinstance(messages, Columns) else None
-    calls, results = _walked(messages) if pairs is None else pairs
+    calls, results, copies = _walked(messages) if pairs is None else (*pairs, [])
     if calls:
         talk = next((m.n for m in reversed(messages) if m.opens or m.role == "assistant"), 0)
         for call, n in calls:
@@ -45,6 +50,8 @@ def unpaired(messages: Sequence[Message]) -> Iterator[Unpaired]:
                 yield Unpaired(n, "no-result", WORDS["no-result"].format(call), call)
     for call, n in results:
         yield Unpaired(n, "no-call", WORDS["no-call"].format(call), call)
+    for call, n in copies:
+        yield Unpaired(n, "second-copy", WORDS["second-copy"].format(call), call)
 
 
 def sent_alone(log: OpenLog) -> list[Unpaired]:
@@ -72,10 +79,12 @@ def left_alone(program: Format, contents: Sequence[Content], answered: frozenset
     return [one for one in alone(sent, pairs=program.pairs) if one.code in program.leaves]
 
 
-def _walked(messages: Iterable[Message]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """The calls and the results without a partner, each with the number of its message."""
+def _walked(messages: Iterable[Message]) -> tuple[list[tuple[str, int]], ...]:
+    """The calls and the results without a partner, and second results, each with the number of its message."""
     waiting: dict[str, int] = {}
+    answered: set[str] = set()
     orphans: list[tuple[str, int]] = []
+    copies: list[tuple[str, int]] = []
     for message in messages:
         calls: Iterable[str] = message.calls
         if message.results:
@@ -86,8 +95,10 @@ def _walked(messages: Iterable[Message]) -> tuple[list[tuple[str, int]], list[tu
                 elif call in own:
                     del own[call]
                 else:
-                    orphans.append((call, message.n))
+                    (copies if call in answered else orphans).append((call, message.n))
+                    continue
+                answered.add(call)
             calls = own
         for call in calls:
             waiting[call] = message.n
-    return list(waiting.items()), orphans
+    return list(waiting.items()), orphans, copies

@@ -11,7 +11,8 @@ from ctxkit import Log
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
 from ctxkit.export.request import export, parts_json, untouched
-from ctxkit.formats.targets import REQUESTS
+from ctxkit.formats.claude_code.blocks import NO_TOOLS
+from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
 from tests.cli.runner import SMALL, call, lines, message
 from tests.lawful import ROOT
 
@@ -79,3 +80,14 @@ def test_parts_json() -> None:
     assert [part["type"] for part in found] == ["text", "thinking", "call", "image", "result", "other"]
     assert [part for part in found if "raw" in part] == [{"type": "other", "kind": "odd", "raw": {"y": 2}}]
     assert found[4]["content"] == [{"type": "text", "text": "in"}]
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_tools_that_a_search_found_are_named_alike(to: str) -> None:
+    """Of all that is written for another program, requests and sessions have one wording, which names the tool."""
+    found = Log.open(ROOT / "fixtures/truth-claude-code/q06-tool-references.jsonl")
+    made = found.session(to).pieces if to in SESSIONS else [json.dumps(one).encode() for one in found.export(to).values]
+    written = b"".join(made)
+    own = {"anthropic": NO_TOOLS, "claude-code": "tool_reference", "chat": "tool_reference"}  # kept, or as Claude Code
+    assert own.get(to, "[tool found: Nope]").encode() in written
+    assert (NO_TOOLS.encode() in written) == (to == "anthropic")

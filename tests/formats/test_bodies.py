@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxkit.core.messages import Call, Content, Image, Repairs, Result, Text
@@ -25,15 +26,21 @@ from ctxkit.formats.bodies import (
 from tests.pictures import base64_of, gif, jpeg, png, webp
 
 
-@given(st.lists(st.one_of(st.sampled_from(["A", "a:1", "", "A-2", "x" * 60]), st.text(max_size=60))))
-def test_ids_are_short_plain_and_unique(given_ids: list[str]) -> None:
-    """Whatever a log uses; an answer gets the id of the newest call."""
-    ids = Ids(40)
+@given(
+    st.lists(st.one_of(st.sampled_from(["A", "a:1", "", "A_2", "A_2_3", "x" * 60]), st.text(max_size=60))),
+    st.booleans(),
+)
+@example(["A", "A_2", "A"], False)
+@example(["A_2", "A"], False)
+def test_ids_are_short_plain_and_unique(given_ids: list[str], numbered: bool) -> None:
+    """Whatever a log uses; an answer gets the id of the newest call. Where it is asked for, none is another's copy."""
+    ids = Ids(40, numbered=numbered)
     made = []
     for one in given_ids:
         made.append(ids.call(one))
         assert ids.answer(one) == made[-1]
     assert len(set(made)) == len(made)
+    assert numbered or not {re.sub(r"_\d+$", "", one) for one in made if re.search(r"_\d+$", one)} & set(made)
     assert all(0 < len(one) <= 40 and one.replace("_", "a").replace("-", "a").isalnum() for one in made)
 
 

@@ -52,7 +52,8 @@ def test_ops() -> None:
 
 
 def test_pairs() -> None:
-    """A call without a result, unless it is the newest, which may be running; a result without a call, or a second.
+    """A call without a result, unless it is the newest, which may be running; a result without a call, or a second
+    copy of one.
 
     They are notes: ctxkit mends a request.
     """
@@ -62,7 +63,7 @@ def test_pairs() -> None:
     assert found(lines(asked, answer)) == []
     later = message("assistant", "", 3, tool_calls=[call("A", "c2")])
     assert found(lines(asked, later), notes=True) == [("message 1", "no-result")]
-    assert found(lines(asked, answer, answer), notes=True) == [("message 3", "no-call")]
+    assert found(lines(asked, answer, answer), notes=True) == [("message 3", "second-copy")]
     assert found(lines(answer, asked), notes=True) == [("message 1", "no-call")]
     assert found(lines(answer, asked, later)) == []
 

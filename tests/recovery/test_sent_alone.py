@@ -21,8 +21,9 @@ from tests.shared import SHARED
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 PAIRS = {"no-call", "no-result"}
-ACCEPTED = {"dup-output"}
-"""Sent with a second output of a call, which OpenAI takes: a call of Codex may have several."""
+ACCEPTED = {"dup-output", "results-twice"}
+"""Sent with a second output of a call: OpenAI takes it, as a call of Codex may have several. Gemini CLI writes and
+sends each result twice; what its provider makes of that is not recorded: a note."""
 UNRECORDED = {"context-edit-call": ["no-call"], "compaction-kept-result": ["no-call"]}
 """Recorded by `just resume`, which keeps no block that has no partner (tests/resume/compare.py)."""
 MENDED = {"codex": {"no-result"}, "claude-code": {"no-result"}}

@@ -18,6 +18,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from ctxkit.formats.targets import SESSIONS
 from tests.resume import exports
 from tests.resume.agents import AGENTS
 from tests.resume.blocks import Block, anthropic, gemini, qwen, responses
@@ -52,7 +53,6 @@ EXPLAINED = {
     ("opencode", "revert-part", ""): "a revert within a message takes all of it",
     ("opencode", "two-steps", ""): "several steps in one message: the results behind the last one",
     ("opencode", "words-behind-a-call", ""): "words behind a call where they stand",
-    ("gemini-cli", "last-toolcall", "trim"): "behind a result at the end the agent puts words of its own",
     ("pi", "q05-error-with-image", "from claude-code"): "a picture in a failed result goes behind the results",
 }
 """What differs (agent, session, edits, "" for none), and why: docs/formats.md says more."""
@@ -79,7 +79,7 @@ def main() -> int:
     summary: list[str] = []
     ran, failed, missing = 0, 0, 0
     for agent in AGENTS.values():
-        if (asked.agent and agent.name not in asked.agent) or (asked.edited and agent.name in exports.OTHERS):
+        if (asked.agent and agent.name not in asked.agent) or (asked.edited and agent.name not in SESSIONS):
             continue
         for version in agent.versions if asked.version else agent.versions[-1:]:
             if asked.version and not fnmatch(version, asked.version):

@@ -33,6 +33,7 @@ RULES = {
 MADE_TEXTS = {
     "No response requested.", "(no content)", "[Tool use interrupted]",
     "[Orphaned tool result removed due to conversation resume]",
+    "[The previous response was interrupted before it completed.]",
 }  # fmt: skip
 MADE_RESULTS = (
     "[Tool call interrupted: the session ended", "[Tool result missing", "No result provided", "[no result recorded",
@@ -43,7 +44,12 @@ LOADED = "Tool loaded."
 ABORTED = "aborted"
 """What Codex answers an open call with."""
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-CUT = re.compile(r"…\d+ (?:tokens|chars) truncated…|image content omitted because it could not be processed")
+CUT = re.compile(
+    r"…\d+ (?:tokens|chars) truncated…|image content omitted because it could not be processed"
+    r"|\.\.\. \[TRUNCATED\] \.\.\."
+)
+MASKED = re.compile(r'<tool_output_masked>\n\{\s+"output": (".*")\s+\}\n\nOutput too large\..*', re.DOTALL)
+"""What Gemini CLI says of an old result that is long: its JSON, cut in the middle."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +169,12 @@ def gemini(contents: Iterable[Json]) -> Iterator[Block]:
             case {"text": str() as words}:
                 rule = "runtime" if words.startswith("<session_context>") else ""
                 rule = "prompt" if number == len(listed) - 1 and words.strip() == PING else rule
+                rule = "made up" if words in MADE_TEXTS else rule or ("" if words.strip() else "blank")
                 yield Block(role, "text", fold(words), rule=rule)
             case {"functionCall": call}:
                 yield Block(role, "tool_use", call.get("id", ""), call["name"] + as_json(call.get("args") or {}))
             case {"functionResponse": found}:
-                words = as_json(found.get("response"))
+                words = _response(found.get("response"))
                 made = "open" if "[no result recorded" in words else ""
                 yield Block(role, "tool_result", found.get("id", ""), words, made)
                 yield from (Block(role, "image", one["inlineData"]["data"]) for one in found.get("parts", ()))
@@ -177,11 +184,16 @@ def gemini(contents: Iterable[Json]) -> Iterator[Block]:
                 yield Block(role, "part", as_json(part))
 
 
+def _response(response: Any) -> str:
+    """A response as one text; of a cut one what is left of its JSON, so that it is compared as it stands."""
+    masked = MASKED.fullmatch(str(response.get("output"))) if isinstance(response, dict) else None
+    return as_json(response) if masked is None else f'{{"output":{masked[1]}}}'
+
+
 def qwen(contents: Iterable[Json]) -> Iterator[Block]:
     """The same of a request of Qwen Code's to Gemini, or of ours for its sessions."""
     for block in gemini(contents):
         rule = "reminder" if block.key.startswith("<system-reminder>") else block.rule
-        rule = "blank" if block.kind == "text" and not block.key and not rule else rule
         if block.kind == "tool_result" and (rule == "open" or QWEN_MADE in str(block.body)):
             rule = "made up"
         yield replace(block, rule=rule)

@@ -38,7 +38,10 @@ def context_of(agent: str, log: Log, model: str = "", version: str = "") -> list
         contents, _ = repair([log.full(entry) for entry in log.entries()])
         return list(_items(contents))
     if agent in ("gemini-cli", "qwen-code"):
-        sent = next(iter(log.export("gemini", model=model or "gemini-2.5-pro", assembly=False).values))
+        default = (
+            "gemini-2.5-pro" if agent == "qwen-code" else "gemini-3-pro-preview"
+        )  # which takes pictures in results
+        sent = next(iter(log.export("gemini", model=model or default, assembly=False).values))
         return list((gemini if agent == "gemini-cli" else qwen)(sent["contents"]))
     contents = [log.full(entry) for entry in log.entries()]
     if (agent, version) in FORGETS_OTHERS_THINKING:
@@ -52,8 +55,12 @@ def context_of(agent: str, log: Log, model: str = "", version: str = "") -> list
 
 
 def _without_foreign_thinking(contents: list[Content]) -> Iterator[Content]:
-    """The contents without what models thought that are not the last one's, by any other provider or API."""
-    asked = next((made for content in reversed(contents) if (made := _maker(content))), ())
+    """The contents without what models thought that are not the one asked, by any other provider or API.
+
+    Asked is the last one; if it is not Anthropic's, for which alone pi is given a key, one of which no thought is here.
+    """
+    last = next((made for content in reversed(contents) if (made := _maker(content))), ())
+    asked = last if last[:1] == ("anthropic",) else ("another",)
     for content in contents:
         foreign = _maker(content) not in ((), asked)
         rest = [part for part in content.parts if not (foreign and isinstance(part, Thinking))]

@@ -31,7 +31,7 @@ OTHERS = {
     "qwen-code": ("truth-qwen-code/*.jsonl",),
     "opencode": ("truth-opencode/*.json",),
 }
-"""Formats that ctxkit does not write as sessions: where their fixtures are."""
+"""Formats whose fixtures are not in `truth-NAME/*.jsonl`: where they are."""
 
 FOREIGN = {f"from {name}": name for name in dict.fromkeys((*AGENTS, *OTHERS))}
 """What is written of sessions of another format -> that format."""

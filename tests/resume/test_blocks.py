@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.resume.blocks import RULES, anthropic, gemini, responses
+from tests.resume.blocks import RULES, anthropic, as_json, gemini, responses
+from tests.resume.compare import cut
 from tests.shared import HERE
 
 FIXTURES = HERE.parent / "fixtures"
@@ -98,3 +100,18 @@ def test_contents_of_gemini() -> None:
         ("user", "tool_result", "A", '{"output":"o"}', ""),
         ("user", "text", "ping", None, "prompt"),
     ]
+
+
+def test_what_gemini_cli_says_of_its_own() -> None:
+    """Words that it puts behind a result at the end, ours before a first answer, blank ones; a long result is cut."""
+    masked = '<tool_output_masked>\n{\n  "output": "a\\n\n... [TRUNCATED] ...\nz\\""\n}\n\nOutput too large. Full\n</x>'
+    contents = [
+        {"role": "user", "parts": [{"text": "(no content)"}]},
+        {"role": "model", "parts": [{"text": " "}, {"functionCall": {"id": "A", "name": "read"}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "A", "name": "read", "response": {"output": masked}}}]},
+        {"role": "model", "parts": [{"text": "[The previous response was interrupted before it completed.]"}]},
+    ]
+    found = list(gemini(contents))
+    assert [block.rule for block in found] == ["made up", "blank", "", "", "made up"]
+    assert cut(found[3], replace(found[3], body=as_json({"output": 'a\nbc\nz"'})))
+    assert not cut(found[3], replace(found[3], body=as_json({"output": 'a\nbc\ny"'})))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,3 +42,19 @@ def test_a_wrong_context_is_seen() -> None:
     other: list[Block] = context("codex", FIXTURES / "truth-codex/rollback2-end.jsonl")
     assert compared(first, first) == Compared(len(first), "")
     assert compared(first, other).first
+
+
+@pytest.mark.parametrize(("provider", "left"), [("anthropic", True), ("openai", False)])
+def test_pi_is_asked_with_a_model_that_it_has_a_key_for(provider: str, left: bool, tmp_path: Path) -> None:
+    """Thinking of the session's model stays where pi can go on with that model: of Anthropic's, the only key."""
+    said = {"role": "assistant", "provider": provider, "api": "x", "model": "m", "stopReason": "stop"}
+    thought = {"type": "thinking", "thinking": "hm", "thinkingSignature": "c2ln"}
+    rows = [
+        {"type": "session", "version": 3, "id": "s", "cwd": "/x", "timestamp": "2026-10-01T00:00:00Z"},
+        {"type": "message", "id": "1", "parentId": None, "message": {"role": "user", "content": "q"}},
+        {"type": "message", "id": "2", "parentId": "1",
+         "message": said | {"content": [thought, {"type": "text", "text": "a"}]}},
+    ]  # fmt: skip
+    session = tmp_path / "s.jsonl"
+    session.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert any("hm" in f"{one.key}{one.body}" for one in context("pi", session, "", "1.6.0")) == left

@@ -90,12 +90,12 @@ class ClaudeCode(Format):
         return content_of(message, rows)
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
     ) -> tuple[Sequence[Content], Repairs] | None:
         """What Claude Code sends when it resumes the session (docs/agents.md)."""
         from ctxkit.formats.claude_code.wire import repair
 
-        return repair(contents, answered, model)
+        return repair(contents, answered, model, own=own)
 
     def sent_verbatim(self, content: Content) -> bool:
         """False for attachments, local commands and notifications: Claude Code words and places them itself."""

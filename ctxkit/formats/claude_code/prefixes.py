@@ -22,9 +22,12 @@ Json = dict[str, Any]
 
 
 def prefix(log: ProvenLog, contents: Iterable[Content]) -> Prefix | None:
-    """The newest request that one of `contents` answers, as it was sent; None if no system prompt is recorded.
+    """A request that one of `contents` answers, as it was sent; None if no system prompt is recorded.
 
-    Without such a request, or if the log does not hold all of it, the newest system prompt and tools without messages.
+    Of the requests with the newest one's system prompt and tools it is the one with the most thinking that is valid
+    there, the newest of these: the program may word a reminder anew, and what was thought before stands behind the old
+    words. Without such a request, or if the log does not hold all of it, the newest system prompt and tools without
+    messages.
     """
     records = Records(log.blocks(ProofRow), log.read)
     by, marks = _answers(contents)
@@ -36,21 +39,27 @@ def prefix(log: ProvenLog, contents: Iterable[Content]) -> Prefix | None:
     if chosen is None or value_hash(shape) != chosen.shape:
         return found
     prover = Prover(records, keep=True)
+    asked: list[NotedRequest] = []
     lists: dict[str, list[str]] = {}
     for request in records.requests:
         sent = prover.sent(request)
         if not request.fault:
             lists[request.id] = sent
             prover.judge(request, sent)
+            if request.id in marks and request.shape == chosen.shape:
+                asked.append(request)
         if request is chosen:
             break
-    messages = [prover.message(one) for one in lists.get(chosen.id, ())]
-    if not messages or not all(messages):
-        return found
     shapes = {request.id: request.shape for request in records.requests}
-    found.messages = [message for message in messages if message is not None]
-    found.kept = _fitting(found.messages, chosen, by, lists, shapes)
-    found.answer = marks[chosen.id]
+    for request in reversed(asked):
+        messages = [message for one in lists[request.id] if (message := prover.message(one)) is not None]
+        if not messages or len(messages) < len(lists[request.id]):
+            continue
+        kept, whole = _fitting(messages, request, by, lists, shapes)
+        if not found.messages or len(kept) > len(found.kept):
+            found.messages, found.kept, found.answer = messages, kept, marks[request.id]
+        if whole:
+            break
     return found
 
 
@@ -72,8 +81,8 @@ def _answers(contents: Iterable[Content]) -> tuple[dict[str, str], dict[str, set
 
 def _fitting(
     messages: list[Json], chosen: NotedRequest, by: dict[str, str], lists: dict[str, list[str]], shapes: dict[str, str]
-) -> list[str]:
-    """The signatures of thinking that is valid here, then those of the answer itself.
+) -> tuple[list[str], bool]:
+    """The signatures of thinking that is valid here, then those of the answer itself; and whether all of it is.
 
     Thinking is valid if it was made after the same bytes; the list stops at the first that was not.
     """
@@ -85,9 +94,9 @@ def _fitting(
             if (mark := signature(block)) or block.get("type") in THINKING:
                 request = by.get(mark, "")
                 if lists.get(request) != hashes[:place] or shapes.get(request) != chosen.shape:
-                    return kept
+                    return kept, False
                 kept.append(mark)
-    return [*kept, *(mark for mark, request in by.items() if request == chosen.id)]
+    return [*kept, *(mark for mark, request in by.items() if request == chosen.id)], True
 
 
 def signature(block: Any) -> str:

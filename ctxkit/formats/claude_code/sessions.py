@@ -43,7 +43,7 @@ class AcceptedCalls:
 
     def __init__(self, repairs: Repairs) -> None:
         self._repairs = repairs
-        self._ids = Ids(LONGEST_ID)
+        self._ids = Ids(LONGEST_ID, numbered=False)
 
     def named(self, content: Content) -> Content:
         """The content with ids and names that the provider accepts; each call has its own id."""

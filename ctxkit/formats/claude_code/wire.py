@@ -36,18 +36,21 @@ _DATE = re.compile(r"-\d{8}$|@\d{8}$|\[1m\]$")
 """An ending that does not change which model a name means."""
 
 
-def repair(contents: Sequence[Content], answered: frozenset[str], model: str = "") -> tuple[Sequence[Content], Repairs]:
+def repair(
+    contents: Sequence[Content], answered: frozenset[str], model: str = "", *, own: bool = True
+) -> tuple[Sequence[Content], Repairs]:
     """The messages to send, in order, and the repairs.
 
     `contents`: the context; `rows` are raw Claude rows, or empty for what ctxkit made. `answered`: ids of calls whose
-    result is anywhere in the log. `model`: of the request, if it is not that of the last assistant message. The
+    result is anywhere in the log. `model`: of the request, if it is not that of the last assistant message.
+    `own`: for Anthropic, without references to tools that are not there; other writers name what a search found. The
     contents are read once for references to their blocks, and again for each message that is used.
     """
     repairs = Repairs(left_out={})
     request_model = model or last_model(contents)
     pieces = sendable(referred(contents, request_model, repairs), answered, model, repairs)
     tools = tools_of(model or asked_model(pieces) or DEFAULT)
-    unknown = sum(name not in tools for piece in pieces for block in piece.blocks for name in block.tools)
+    unknown = own and sum(name not in tools for piece in pieces for block in piece.blocks for name in block.tools)
     if unknown:
         repairs.leave_out("tool_reference to a tool that a resumed session does not have", unknown)
     is_prompt, merged = _is_prompt(pieces), merge(pieces)
@@ -63,7 +66,7 @@ def repair(contents: Sequence[Content], answered: frozenset[str], model: str = "
 
     def made(at: int) -> Content:
         here = (blocks.block(one) if isinstance(one, BlockRef) else one for one in sent[at].blocks)
-        return Content(sent[at].role, [part_of(with_known_tools(block, tools)) for block in here])
+        return Content(sent[at].role, [part_of(with_known_tools(block, tools) if own else block) for block in here])
 
     return LazySequence(len(sent), made), repairs
 

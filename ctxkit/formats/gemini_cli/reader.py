@@ -1,7 +1,8 @@
 """Reads Gemini CLI records into numbered messages, and applies its updates and rewinds.
 
 Pipeline: `store/jsonl.py` -> `GeminiReader.feed` -> `Transcript` -> `core/replay.py`. The first record with an id gives
-the message its number, the newest one its content (replay 25). Notices open no message.
+the message its number, the newest one its content (replay 25). Notices open no message. The program writes a result
+twice: in its call, and as a record of the user's, which is a message without a question.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.gemini_cli.history import GeminiHistory
-from ctxkit.formats.gemini_cli.rows import CallHead, GeminiRow, Update, calls, listed_messages, record, words
+from ctxkit.formats.gemini_cli.rows import CallHead, GeminiRow, Update, answers, calls, listed_messages, record, words
 
 NAME = "gemini-cli"
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -99,12 +100,15 @@ class GeminiReader:
             message.calls = tuple(ids)
             message.tools = tuple([head.name if isinstance(head.name, str) else "" for head in made])
             message.results = tuple([key for key, head in zip(ids, made, strict=True) if _answered(head)])
+        given, more = answers(row) if row.type == "user" else ((), False)
+        if given or not made:
+            message.results = given
         command = row.type == "user" and words(row.content).lstrip().startswith(("/", "?"))
         if command or role is None:
             self._commands.add(n)
         else:
             self._commands.discard(n)
-        message.opens = role == "user" and not command
+        message.opens = role == "user" and not command and (more or not given)
         if isinstance(row.model, str):
             self._model = row.model
         return key, n

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.integrity import SECOND_COPY
 from ctxkit.core.messages import Content, Repairs, Result
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import spliced
@@ -24,6 +25,9 @@ _LAST = 1 << 60
 """The order of a record's own patch."""
 _BESIDE = ("messages", "document")
 """Keys of the old header that the new one does not have: its messages are records."""
+
+_LEFT = {False: "result of a call that is not there", True: SECOND_COPY}
+"""A result that no call waits for, by whether the log has its call."""
 
 Json = dict[str, Any]
 
@@ -92,6 +96,7 @@ def _patches(edited: Edited, rows: GeminiRows, session: NewSession, written: Wri
     instead: dict[tuple[int, int], Json] = {}
     coming: list[Json] = []
     placed: list[tuple[int, list[Json]]] = []
+    out: list[tuple[int, int]] = []
     newest: tuple[int, int] | None = None
     for kept in edited.context:
         message = messages[kept.n - 1] if kept.n else None
@@ -102,13 +107,16 @@ def _patches(edited: Edited, rows: GeminiRows, session: NewSession, written: Wri
             if waits is None and newest is not None:
                 waits = instead.setdefault(newest, loads(edited.read(*newest)))
             if waits is None or not records.answer(waits, result):
-                written.repairs.leave_out("result of a call that is not there")
+                written.repairs.leave_out(_LEFT[result.id in names])
         if message is not None and span is not None:
             if coming:
                 placed.append((rows.of_id.get(message.key, [span])[0][0], coming))
                 coming = []
             if record is not None:
                 instead[span] = _in_own_record(loads(edited.read(*span)), record, kept.content)
+            elif kept.content is not None:  # its results are in their calls now
+                out += rows.of_id.get(message.key, [span])
+                continue
             newest = span
             keys.append(message.key)
         elif record is not None:
@@ -116,8 +124,9 @@ def _patches(edited: Edited, rows: GeminiRows, session: NewSession, written: Wri
             keys.append(record["id"])
     for n in edited.gone:
         gone = messages[n - 1]
-        for offset, size in rows.of_id.get(gone.key) or [(gone.offset, gone.size)]:
-            yield Patch(offset, _LAST, size, b"")
+        out += rows.of_id.get(gone.key) or [(gone.offset, gone.size)]
+    for offset, size in out:
+        yield Patch(offset, _LAST, size, b"")
     for (offset, size), one in instead.items():
         yield Patch(offset, _LAST, size, line(one).rstrip(b"\n"))
     for number, (place, some) in enumerate([*placed, (edited.size, coming)]):
@@ -153,7 +162,7 @@ def _records(edited: Edited, rows: GeminiRows, session: NewSession, written: Wri
         for result in answers:
             last = [loads(one) if isinstance(one, bytes) else one for one in last]
             if not any(isinstance(one, dict) and records.answer(one, result) for one in last):
-                repairs.leave_out("result of a call that is not there")
+                repairs.leave_out(_LEFT[result.id in names])
         if record is not None:
             yield from map(_line, last)
             last = [record]

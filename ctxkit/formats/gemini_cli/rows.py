@@ -9,12 +9,16 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.messages import Result
 from ctxkit.core.text.json_structs import NoList, NoObject
 from ctxkit.formats.base import Row
 from ctxkit.formats.embedded_messages import items
+from ctxkit.formats.gemini_parts import parts_of
 from ctxkit.formats.partial_decode import head, value
 
 NO_RAW = msgspec.Raw(b"")
+RESPONSE = b'"functionResponse"'
+"""Bytes that are in every content with a result."""
 
 
 class CallHead(msgspec.Struct, gc=False):
@@ -62,6 +66,15 @@ def listed_messages(messages: Any, line: bytes) -> list[tuple[int, bytes]] | Non
 def calls(row: GeminiRow) -> list[CallHead]:
     """The tool calls of a response."""
     return [one for one in row.toolCalls if type(one) is CallHead] if type(row.toolCalls) is list else []
+
+
+def answers(row: GeminiRow) -> tuple[tuple[str, ...], bool]:
+    """The ids of the calls that a record of the user's answers, and whether it says anything else."""
+    if RESPONSE not in bytes(row.content):
+        return (), True
+    parts = parts_of(value(row.content))
+    found = tuple(part.id for part in parts if isinstance(part, Result))
+    return found, len(found) < len(parts)
 
 
 def words(raw: Any) -> str:

@@ -60,7 +60,7 @@ class Pi(Format):
         return recorded_of(message, rows)
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
     ) -> tuple[Sequence[Content], Repairs] | None:
         """What pi sends when it resumes the session (docs/agents.md)."""
         from ctxkit.formats.pi.wire import repair

@@ -78,10 +78,11 @@ def test_another_system_prompt() -> None:
 
 
 def test_a_message_that_is_not_as_it_was_sent() -> None:
-    """A log of which something was changed proves nothing: no thinking goes out."""
-    data = renamed(session().bytes(), BOUND).replace(b"out 0", b"out x")
+    """What was thought behind something that was changed since does not go out; what is proved before it does."""
+    data = renamed(session().bytes(), BOUND).replace(b"out 1", b"out x")
     body, _ = exported(opened(data))
-    assert thoughts_of_body(body) == [] and body["tools"] == SHAPE["tools"]
+    assert thoughts_of_body(body) == ["S0", "S1"] and body["tools"] == SHAPE["tools"]
+    assert broken_as_noted(body, data) == []
 
 
 def test_put_around() -> None:
@@ -163,14 +164,37 @@ def test_any_ops(seed: int) -> None:
     assert broken_as_noted(body, data) == []
 
 
-def test_the_program_worded_something_anew() -> None:
-    """What was thought behind other words than the newest request has goes, and all behind it."""
+@pytest.mark.parametrize("worded", [1, 6])
+@pytest.mark.parametrize("more", [1, 2, 7])
+def test_the_program_worded_something_anew(worded: int, more: int) -> None:
+    """Older thinking that `check` proves stays, however many requests came behind the new words; the rest goes."""
     found = session()
-    found.sent[1] = {"role": "system", "content": "Today's date is 2026-01-02."}
-    found.say("and now?")
-    found.rows += [{"type": "api-request-blob", "hash": hash_of(one), "message": one} for one in found.sent]
-    found.ask(shapeHash=found.rows[0]["shapeHash"])
-    found.answer(thought("new"), text("as before"))
+    assert found.sent[worded]["role"] in ("system", "user")
+    found.sent[worded] = found.sent[worded] | {"content": "Today's date is 2026-01-02."}
+    anew = found.sent[worded]
+    found.rows.append({"type": "api-request-blob", "hash": hash_of(anew), "message": anew})
+    for at in range(more):
+        found.say(f"and now {at}?")
+        found.ask(shapeHash=found.rows[0]["shapeHash"])
+        found.answer(thought(f"new {at}"), text("as before"))
     data = renamed(found.bytes(), BOUND)
     body, _ = exported(opened(data))
-    assert broken_as_noted(body, data) == [] == thoughts_of_body(body)
+    assert broken_as_noted(body, data) == []
+    assert thoughts_of_body(body) == ["S0", "S1", "S2", "S3", "last"] == most(data)
+
+
+def most(data: bytes) -> list[str]:
+    """The most thinking that fits one noted request of the newest system prompt, up to the first that does not."""
+    every = list(noted(data))
+    shapes = {row["id"]: row["shapeHash"] for row, _ in every}
+    lists = {row["id"]: hashes for row, hashes in every}
+    answers = [row for row in rows(data) if row["type"] == "assistant"]
+    by = {block["signature"]: row["requestRef"] for row in answers for block in row["message"]["content"][:1]
+          if "signature" in block}  # fmt: skip
+    found: list[str] = []
+    for row, hashes in every:
+        before = [lists[made] == hashes[: len(lists[made])] for made in by.values()]
+        fitting = list(by)[: before.index(False) if False in before else None]
+        if row["shapeHash"] == shapes[every[-1][0]["id"]] and len(fitting) > len(found):
+            found = fitting
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -148,3 +149,38 @@ def test_unexpected_shapes(field: str, odd: object, tmp_path: Path) -> None:
     path.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in [logs.HEADER, *lines]))
     log = Log.open(path)
     assert "last" in [part.text for entry in log.entries() for part in log.full(entry).parts if isinstance(part, Text)]
+
+
+TWICE = Path(__file__).resolve().parents[3] / "fixtures/truth-gemini-cli/results-twice.jsonl"
+
+
+def test_a_result_that_is_written_twice(tmp_path: Path) -> None:
+    """Its record keeps its number, opens no exchange, is of the step of its call, and is said to be a second copy."""
+    copy = tmp_path / TWICE.name
+    copy.write_bytes(TWICE.read_bytes())
+    log = Log.open(copy)
+    assert [(one.n, one.opens, one.results) for one in log.messages] == [
+        (1, True, ()), (2, False, ("c1", "c2")), (3, False, ("c1", "c2")), (4, False, ())]  # fmt: skip
+    assert [one.text for one in log.check(notes=True) if one.code == "second-copy" and one.note] == [
+        "a second copy of the result of c1", "a second copy of the result of c2"]  # fmt: skip
+    assert log.check() == [] and log.state().steps.members(2) == [2, 3]
+    assert log.export("gemini").repairs.left_out["second copy of a result"] == 2
+    log.forget("2")
+    assert list(Log.open(copy).listed()) == [1, 4]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_result_beside_words(inside: bool) -> None:
+    """A record with words is still a question; a result that stands in no call is its only one, not a copy."""
+    first, asked, given, last = map(json.loads, TWICE.read_bytes().splitlines()[1:])
+    if not inside:
+        for call in asked["toolCalls"]:
+            del call["result"]
+    given["content"].append({"text": "and now?"})
+    made = [json.loads(TWICE.read_bytes().splitlines()[0]), first, asked, given, last]
+    log = Log.open(io.BytesIO(b"".join(json.dumps(row).encode() + b"\n" for row in made)))
+    assert log.messages[2].opens
+    assert {one.code for one in log.check(notes=True)} == ({"second-copy"} if inside else set())
+    [sent] = log.export("gemini").values
+    told = [part for one in sent["contents"] for part in one["parts"]]
+    assert [key for part in told for key in part][1:] == ["functionCall"] * 2 + ["functionResponse"] * 2 + ["text"] * 2

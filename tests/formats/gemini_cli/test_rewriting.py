@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ctxkit import Log
 from ctxkit.core.ops import Edit, Item, Trim
 from tests.resume.edits import commit
@@ -86,3 +88,21 @@ def test_updates_and_rewinds_are_carried_out(tmp_path: Path) -> None:
         rows = rows_of(log)
         assert not any(b"$set" in row or b"$rewindTo" in row for row in rows)
         assert len(rows) == 1 + len(list(log.entries()))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_shortened_copy_of_a_result_leaves_nothing_of_it(inside: bool, tmp_path: Path) -> None:
+    """Its record goes: the result stands in its call, once, and shortened where it stood in the record alone."""
+    path = tmp_path / "twice.jsonl"
+    rows = [json.loads(row) for row in (FIXTURES / "results-twice.jsonl").read_bytes().splitlines()]
+    if not inside:
+        for call in rows[2]["toolCalls"]:
+            del call["result"]
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    log = Log.open(path)
+    commit(log, Trim(at=log.here(), ids="", stubs={"3": "[short]"}))
+    written = b"".join(Log.open(path).session("gemini-cli").pieces)
+    made = [json.loads(row) for row in written.splitlines()]
+    assert [row["id"] for row in made[1:]] == ["m1", "m2", "m4"]
+    held = [call["result"][0]["functionResponse"]["response"]["output"] for call in made[2]["toolCalls"]]
+    assert held == (["OUT", "TWO"] if inside else ["[short]", "[short]"])
