@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxkit import Log
+
 SAID = ("the port is 8080", "list the files", "read it", "and now", "one more")
 
 
@@ -119,3 +121,14 @@ UNLISTED = {
 }
 """A program that nobody has heard of, in each kind of folder in which programs keep their files."""
 LIVING = LISTED | UNLISTED
+
+
+def numbers(one: Living, home: Path, row: int, change: Mapping[str, Any]) -> tuple[set[int], set[int]]:
+    """The messages of a session one row of which is changed, and those that are in the context. Each has a time."""
+    path = one.put(home)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows[row] |= change
+    path.write_text(lines(*rows), encoding="utf-8")
+    log = Log.open(path)
+    assert all(message.ts for message in log.messages)
+    return {m.n for m in log.messages}, {one.message.n for one in log.entries() if one.message is not None}

@@ -108,8 +108,9 @@ class Format(Protocol):
     pairs: bool = True
     """Whether its program takes the results of a step together, also from behind words of the user's, the first of each
     call alone. False if it leaves each where it stands."""
-    renumbered: bool = False
-    """True if its files were read as logs of chat messages with other numbers before the format was added."""
+    program: str = ""
+    """The program of `formats/chat_programs.py` whose rows these are; its files were read as plain chat messages
+    before the format was added, perhaps with other numbers."""
     agents: tuple[str, str, str] | None = None
     """Where the program keeps its agents' logs, or None: the folder, inside the one named like the log (without its
     ending), and what a file's name has before and after the agent's name. There may be folders in it."""

@@ -29,16 +29,21 @@ Put = Callable[[Json], Json | None]
 
 
 class Dialect(Format):
-    """A Format (formats/base.py). `was_chat`: see there. `hides`: whether the program does not send a row."""
+    """A Format (formats/base.py), where `was_chat` and `program` are explained. `hides`: whether the program does not
+    send a row.
+    """
 
     native: bool = False
     row: type[Row] = Row
 
-    def __init__(self, name: str, put: Put, *, was_chat: bool = False, hides: Hides | None = None) -> None:
+    def __init__(
+        self, name: str, put: Put, *, was_chat: bool = False, hides: Hides | None = None, program: str = ""
+    ) -> None:  # fmt: skip
         self.name = name
         self.put = put
         self.hides = hides
         self.was_chat = was_chat
+        self.program = program
 
     def detect(self, head: Sequence[Json]) -> bool:
         """Recognizes the program by the keys that it writes."""
@@ -76,7 +81,7 @@ class DialectReader(ChatReader):
         made: list[ChatRow] = []
         n = len(self._messages)
         for i, row in enumerate(block.rows):
-            record = None if isinstance(row.ctxkit, str) else _record(block.raw(i))
+            record = None if isinstance(row.ctxkit, str) else record_of(block.raw(i))
             made.append(self._chat(record) if record is not None else ChatRow(ctxkit=row.ctxkit))
             if isinstance(made[-1].role, str):
                 n += 1
@@ -100,7 +105,7 @@ class DialectReader(ChatReader):
             return ChatRow()
 
 
-def _record(raw: bytes) -> Json | None:
+def record_of(raw: bytes) -> Json | None:
     """The row decoded whole; None for one that is no object, or nested too deeply."""
     try:
         found: Any = loads(raw)

@@ -27,9 +27,10 @@ class ProgramFolder(NamedTuple):
 class ChatProgram(NamedTuple):
     """A program, and what only its files have.
 
-    `files`: patterns of the names of its files; `companion`: a file beside these; `says`: what is in the companion's
-    text where it is the program's. `folders`: all below them is the program's. `keys`: sets of keys; a row that has all
-    of one set is the program's. `roles`: roles that no model has. `source`: the package in which this was seen.
+    `files`: patterns of the names of its files; `companion`: a file beside these; `says`: what is found in the
+    companion's text where it is the program's (a regular expression). `folders`: all below them is the program's.
+    `keys`: sets of keys; a row that has all of one set is the program's. `roles`: roles that no model has. `source`:
+    the package in which this was seen.
     """
 
     name: str
@@ -42,14 +43,14 @@ class ChatProgram(NamedTuple):
     source: str
 
 
-KIMI = "Kimi CLI"
+KIMI, GPTME, NANOBOT = "Kimi CLI", "gptme", "nanobot"
 
 PROGRAMS = (
     ChatProgram(
         "Mistral Vibe",
         ("messages.jsonl",),
         "meta.json",
-        '"session_id"',
+        r'"session_id"\s*:',
         (ProgramFolder("VIBE_HOME", ".vibe", "logs/session"),),
         (
             frozenset({"message_id", "injected"}),
@@ -64,17 +65,17 @@ PROGRAMS = (
         KIMI,
         ("context.jsonl", "context_*.jsonl"),
         "wire.jsonl",
-        '"protocol_version"',
+        r'"protocol_version"\s*:',
         (ProgramFolder("KIMI_SHARE_DIR", ".kimi", "sessions"),),
         (),
         frozenset({"_system_prompt", "_checkpoint", "_usage"}),
         "PyPI kimi-cli 1.52.0",
     ),
     ChatProgram(
-        "gptme",
+        GPTME,
         ("conversation.jsonl",),
         "config.toml",
-        "[chat]",
+        r"^\[chat\]",
         (
             ProgramFolder("GPTME_LOGS_HOME", "", ""),
             ProgramFolder("XDG_DATA_HOME", ".local/share", "gptme/logs"),
@@ -85,10 +86,10 @@ PROGRAMS = (
         "PyPI gptme 0.35.1",
     ),
     ChatProgram(
-        "nanobot",
+        NANOBOT,
         ("*.jsonl",),
         ".workspace",
-        "/",
+        r"\A/.*\s*\Z",
         (ProgramFolder("", ".nanobot", "sessions"), ProgramFolder("", ".nanobot", "workspace/sessions")),
         (frozenset({"_type", "last_consolidated"}),),
         frozenset(),

@@ -5,7 +5,7 @@ Pipeline: `store` reads the first records of a log, `detect` names the format, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.errors import UnknownFormat
@@ -27,8 +27,7 @@ def chosen(asked: str, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, 
     """
     if asked not in ("auto", *FAMILIES):
         found = by_name(asked)
-        records = (*head[:HEAD], *tail)
-        return _foreign_chat(records) if found is CHAT and any(map(is_foreign, records)) else found
+        return FOREIGN if found is CHAT and any(map(is_foreign, (*head[:HEAD], *tail))) else found
     found = detect(head, tail)
     if fits(asked, found.name):
         return found
@@ -53,16 +52,25 @@ def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) 
         return by_name(name)
     for one in map(by_name, FAMILIES["openai"][:2] if is_chat else DETECTED):
         if one.detect(head):
-            return _foreign_chat((*head, *tail)) if one is CHAT and foreign else one
+            return FOREIGN if one is CHAT and foreign else one
     from ctxkit.formats.unsupported import refused
 
     raise refused(head[0], "its first record has")
 
 
-def _foreign_chat(records: Iterable[dict[str, Any]]) -> Format:
-    """The format of another program's chat messages: Kimi CLI has rows of its own among them."""
-    if not any(chat_programs.of_row(record) == chat_programs.KIMI for record in records):
-        return FOREIGN
-    from ctxkit.formats import kimi
+def of_program(name: str) -> Format | None:
+    """The format of the rows of a program that keeps chat messages; None if they are like anybody's."""
+    match name:
+        case chat_programs.KIMI:
+            from ctxkit.formats import kimi
 
-    return kimi.FORMAT
+            return kimi.FORMAT
+        case chat_programs.GPTME:
+            from ctxkit.formats import gptme
+
+            return gptme.FORMAT
+        case chat_programs.NANOBOT:
+            from ctxkit.formats import nanobot
+
+            return nanobot.FORMAT
+    return None

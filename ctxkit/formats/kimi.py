@@ -1,6 +1,6 @@
 """The format of Kimi CLI: `context.jsonl` of a session, `~/.kimi/sessions/<hash of the folder>/<id>/`.
 
-Pipeline: `formats/detection.py` finds it among logs of chat messages, whose name it has.
+Pipeline: `logfile/read.py` knows whose a log of chat messages is -> here; it has the name of these.
 
 Beside chat messages it has rows of its own: `_system_prompt` is the system prompt, `_checkpoint` a place to go back to,
 `_usage` the size of the context up to there, as the provider counted it. Read as its own loader does (PyPI kimi-cli
@@ -15,6 +15,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.chat_dialects import Dialect, DialectReader
+from ctxkit.formats.chat_programs import KIMI
 from ctxkit.formats.foreign_keys import Json
 
 _PROMPT = "_system_prompt"
@@ -77,11 +78,9 @@ def _is_size(raw: bytes) -> bool:
 class KimiFormat(Dialect):
     """A Format (formats/base.py)."""
 
-    renumbered: bool = True
-
     def reader(self) -> KimiReader:
         """A new reader."""
         return KimiReader()
 
 
-FORMAT = KimiFormat("chat", put)
+FORMAT = KimiFormat("chat", put, program=KIMI)

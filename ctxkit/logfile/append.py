@@ -35,7 +35,7 @@ from ctxkit.store.source import GrowingSource, Source, open_log
 from ctxkit.version import VERSION
 
 BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
-"""Said once of a log that is taken for a program's by its folder alone."""
+"""Said once of a log of chat messages that is taken for a program's."""
 
 
 class OpsAppended(Exception):
@@ -146,9 +146,11 @@ class AppendableLog(OpenLog):
         else:
             if opening.sidecar is None:
                 raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
-            first = opening.by_folder and not opening.sidecar_size
+            first = not opening.sidecar_size
             opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, either)
-            self.notes = [*self.notes, BESIDE] if first else self.notes
+            if first and (opening.by_folder or opening.owner):
+                taken = f"a session of {opening.owner}, by its rows or its place: " if opening.owner else ""
+                self.notes = [*self.notes, taken + BESIDE]
         self.refresh()
 
     def make_durable(self) -> None:
@@ -164,7 +166,7 @@ class AppendableLog(OpenLog):
     def add_message(self, record: dict[str, Any]) -> None:
         """Append a message to a native log. Raises ForeignLog, BadMessage."""
         opening = self.opening
-        if not opening.format.native:
+        if not (opening.format.native or (opening.own and opening.in_place)):
             owner = opening.format.name
             what = f"is a {owner} file, which another program owns"
             if opening.source.compressed:
@@ -176,7 +178,7 @@ class AppendableLog(OpenLog):
             elif opening.format is FOREIGN:
                 what = "carries the keys of another program's log"
             hint = "ops on it go to its sidecar; messages are added by its own program"
-            hint += "; if it is yours: --own" if opening.by_folder else ""
+            hint += "; if it is yours: --own" if opening.by_folder or opening.owner else ""
             raise ForeignLog(f"{opening.name} {what}: no message was added", hint)
         require_message(record)
         if self.dry_run:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -105,7 +106,7 @@ def _has_companion(one: ChatProgram, place: str) -> bool:
     except OSError:
         return False
     try:
-        return one.says.encode() in os.read(fd, COMPANION)
+        return re.search(one.says.encode(), os.read(fd, COMPANION), re.MULTILINE) is not None
     except OSError:
         return False
     finally:

@@ -22,7 +22,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
 from ctxkit.errors import ForeignLog, Misfit, MissingHistory, UnknownFormat, Usage
-from ctxkit.formats import chat, chat_programs, containers, detection, registry
+from ctxkit.formats import chat, containers, detection, registry
 from ctxkit.formats.base import Block, Format, ProvenLog, Row
 from ctxkit.formats.containers import Container
 from ctxkit.formats.foreign_keys import TRACES
@@ -173,6 +173,10 @@ def read_source(
     _refuse_start(name, source)
     found = _recognized(name, source, conversation, format, container, sidecar, numbered_as_chat=numbered_as_chat)
     format_, records, damage = found.format, found.records, found.damage
+    file = None if isinstance(sidecar, HeldSidecar) else path
+    owner = ownership.program(found.looked_at, file) if format_ in (chat.FORMAT, chat.FOREIGN) else ""
+    if owner and not numbered_as_chat:
+        format_ = detection.of_program(owner) or format_
     row = format_.row
     laid_out, missing = (found.lines, "") if found.lines is not None else _with_history(path, source, format_)
     if isinstance(laid_out, JoinedSource):
@@ -200,18 +204,17 @@ def read_source(
     _refuse_other_text(name, transcript, laid_out, asked=format != AUTO)
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
-    file = None if isinstance(sidecar, HeldSidecar) else path
     if own and file is not None:
         place = _own_place(format_, name, sidecar, compressed=source.compressed)
     elif source.compressed and path is not None:
         place = Place(chat.FOREIGN if format_ is chat.FORMAT else format_, False)
     else:
-        place = _place(format_, transcript, found.looked_at, file, sidecar)
+        place = _place(format_, transcript, owner, file, sidecar)
     opening = Opening(
         name, path, source, laid_out, place.format, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line, place.in_place, place.owner, place.by_folder, own,
     )  # fmt: skip
-    if format_.renumbered and transcript.ops and _numbered_as_chat(opening):
+    if format_.program and transcript.ops and _numbered_as_chat(opening):
         return read_source(
             name, path, source, sidecar, conversation=conversation, rows=rows, format=format, progress=progress,
             numbered_as_chat=True,
@@ -314,19 +317,16 @@ def identity_of(opening: Opening, message: Message, content: Callable[[], Conten
     return identity(message, content())
 
 
-def _place(
-    format: Format, transcript: Transcript, records: list[dict[str, Any]], path: Path | None, sidecar: Sidecar | None
-) -> Place:
-    """Where ops go, for a log of which `records` were looked at; the law is that of `logfile/ownership.py`.
+def _place(format: Format, transcript: Transcript, owner: str, path: Path | None, sidecar: Sidecar | None) -> Place:
+    """Where ops go, for a log of which the listed program `owner` is known; the law is that of `logfile/ownership.py`.
 
     If the log has ops, further ones go to the same place, even if the log without ops would be treated differently.
     Neither a stricter detection of the format nor a record that another program appends changes that. Only the file of
     a program that keeps chat messages itself gets no more of them.
     """
     if format not in (chat.FORMAT, chat.FOREIGN):
-        owner = chat_programs.KIMI if format.renumbered else ""
         return Place(format, bool(transcript.ops) and (format.native or format.was_chat), owner)
-    if owner := ownership.program(records, path):
+    if owner:
         return Place(chat.FOREIGN, False, owner)
     if transcript.ops:
         return Place(chat.FORMAT, True)
@@ -345,7 +345,7 @@ def _own_place(format: Format, name: str, sidecar: Sidecar | None, *, compressed
         text = f"{name} is compressed, and cannot be appended to: nothing was changed"
         raise ForeignLog(text, "leave --own out: the change goes beside the log")
     is_chat = format in (chat.FORMAT, chat.FOREIGN)
-    if not (is_chat or format.was_chat or format.renumbered):
+    if not (is_chat or format.was_chat or format.program):
         raise ForeignLog(
             f"{name} is a {format.name} file, which its program must read: nothing was changed",
             "leave --own out: the change goes beside the log",

@@ -82,6 +82,14 @@ def test_a_companion(tmp_path: Path) -> None:
         (tmp_path / "meta.json").write_text(text)
         assert program(SAID, path, {"HOME": "/nowhere"}) == theirs
         assert program(SAID, tmp_path / "other.jsonl", {"HOME": "/nowhere"}) == ""
+    (tmp_path / "conversation.jsonl").write_text("")
+    for text, theirs in (("# [chat]", ""), ("x = 1\n[chat]\n", "gptme")):
+        (tmp_path / "config.toml").write_text(text)
+        assert program(SAID, tmp_path / "conversation.jsonl", {"HOME": "/nowhere"}) == theirs
+    for text, theirs in (("see a/b", ""), ("/a\nand more", ""), ("/home/ada/shop\n", "nanobot")):
+        (tmp_path / ".workspace").write_text(text)
+        assert program(SAID, tmp_path / "other.jsonl", {"HOME": "/nowhere"}) == theirs
+    (tmp_path / ".workspace").unlink()
     (tmp_path / "meta.json").unlink()
     (tmp_path / "meta.json").mkdir()
     assert program(SAID, path, {"HOME": "/nowhere"}) == ""
