@@ -53,7 +53,11 @@ def misnamed(log: OpenLog) -> Iterator[tuple[str, str]]:
             for _, image in _sent(log, name):
                 kind, said = type_of_base64(image.data), image.media_type or "a picture without a type"
                 if image.data and kind != image.media_type:
-                    told = f"is {kind} by its bytes, and sent as that" if kind else "is no picture, and is left out"
+                    told = (
+                        f"is {kind} by its bytes, and called that in a request"
+                        if kind
+                        else "is no picture, and is left out"
+                    )
                     yield log.state().label(name), f"what is called {said} {told}"
 
 

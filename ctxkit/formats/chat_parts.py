@@ -6,6 +6,7 @@ plain. Nothing of a message is lost: a part of an unknown kind is an `Other`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinkin
 from ctxkit.core.roles import RESULTS
 from ctxkit.core.text.json_text import loads, spelled
 
+_DATA = re.compile(r"data:([^,;]*)(?:;[^,]*)?;base64,", re.ASCII | re.IGNORECASE)
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
@@ -134,11 +136,13 @@ def _image(item: dict[str, Any]) -> Image:
     if isinstance(source, dict):
         return Image(text_of(source.get("media_type")), text_of(source.get("data")), text_of(source.get("url")), item)
     url = item.get("image_url", item.get("url"))
-    url = text_of(url.get("url") if isinstance(url, dict) else url)
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Image(head[len("data:") : -len(";base64")], data, "", item)
-    return Image("", "", url, item)
+    return image_at(text_of(url.get("url") if isinstance(url, dict) else url), item)
+
+
+def image_at(url: str, raw: dict[str, Any]) -> Image:
+    """The picture at a URL, which may hold it (RFC 2397: scheme and media type in any case)."""
+    start = _DATA.match(url)
+    return Image(start[1].lower(), url[start.end() :], "", raw) if start else Image("", "", url, raw)
 
 
 def _set_ids(parts: list[Part], calls: Sequence[str], results: Sequence[str]) -> None:

@@ -6,14 +6,11 @@ kind, becomes an `Other`.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
-from ctxkit.formats.chat_parts import arguments_of, reasoning_words
+from ctxkit.formats.chat_parts import arguments_of, image_at, reasoning_words
 from ctxkit.formats.response_kinds import KINDS, kind_of_item
-
-_DATA = re.compile(r"data:([^;,]*);base64,", re.ASCII)
 
 
 def parts_of(item: dict[str, Any]) -> list[Part]:
@@ -45,15 +42,10 @@ def _piece(piece: dict[str, Any]) -> Part:
         case {"type": "refusal", "refusal": str() as words}:
             return Text(words)
         case {"type": "input_image" | "computer_screenshot", "image_url": str() as url}:
-            return _image(url, piece)
+            return image_at(url, piece)
         case {"stdout": str() as out, "stderr": str() as err}:
             return Text("\n".join(words for words in (out, err) if words))
     return Other(str(piece.get("type", "")), piece)
-
-
-def _image(url: str, raw: dict[str, Any]) -> Image:
-    start = _DATA.match(url)
-    return Image(start[1], url[start.end() :], raw=raw) if start else Image(url=url, raw=raw)
 
 
 def _arguments(item: dict[str, Any], key: str) -> Any:

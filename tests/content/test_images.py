@@ -97,5 +97,7 @@ def test_check_notes_what_a_picture_is_not(tmp_path: Path) -> None:
     log = Log.open(pictures.chat(tmp_path / "log.jsonl", odd))
     assert log.check() == []
     first, second = [one for one in check(log, notes=True) if one.code == "misnamed-image"]
-    assert first.note and first.text == "what is called image/png is image/jpeg by its bytes, and sent as that"
+    assert (
+        first.note and first.text == "what is called image/png is image/jpeg by its bytes, and called that in a request"
+    )
     assert second.text == "what is called image/png is no picture, and is left out"

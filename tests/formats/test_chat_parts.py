@@ -122,6 +122,12 @@ PARTS: dict[str, tuple[Any, Any]] = {
             {"type": "tool_result", "tool_use_id": "A", "content": [{"type": "text", "text": "x"}]},
         ),
     ),
+    "image in a URL of any case": (
+        {"type": "image_url", "image_url": {"url": "DATA:Image/PNG;charset=x;Base64,AAAA"}},
+        Image(
+            "image/png", "AAAA", raw={"type": "image_url", "image_url": {"url": "DATA:Image/PNG;charset=x;Base64,AAAA"}}
+        ),
+    ),
     "image without anything": ({"type": "image"}, Image(raw={"type": "image"})),
     "text that is none": ({"type": "text", "text": 5}, Other("text", {"type": "text", "text": 5})),
     "a type that is none": ({"type": ["text"], "text": "x"}, Other("unknown", {"type": ["text"], "text": "x"})),
