@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.messages import Call, Other, Part, Result, Text, Thinking
 from ctxkit.formats.chat_parts import arguments_of, image_at, reasoning_words
 from ctxkit.formats.response_kinds import KINDS, kind_of_item
 
