@@ -233,6 +233,22 @@ def test_libraries_stay_where_they_belong() -> None:
     assert wrong == []
 
 
+def test_text_is_encoded_in_one_place() -> None:
+    """Text of a log may hold half a surrogate, at which `encode` fails: only `core/text/utf8.py` makes bytes of it.
+
+    Elsewhere the bytes are ASCII, as JSON that ctxkit writes, or UTF-16, or a name of a file.
+    """
+    sure = {"ascii", "utf-16-be", "utf-16-le", "surrogateescape"}
+    wrong = []
+    for path in MODULES:
+        for node in nodes(path) if path.name != "utf8.py" else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "encode":
+                said = {one.value for one in node.args if isinstance(one, ast.Constant)}
+                if not said & sure and not ast.unparse(node.func).startswith("msgspec.json"):
+                    wrong.append(f"{dotted(path)}:{node.lineno}: {ast.unparse(node)}")
+    assert wrong == []
+
+
 def test_start_loads_nothing_heavy() -> None:
     """`import ctxkit` and the command line load none of the slow libraries."""
     heavy = sorted(LAZY - {"difflib", "tomllib"} | {"pydantic", "click"})

@@ -37,6 +37,7 @@ from ctxkit.core.ops import Compact, Count, LogPosition, Mark, Op, Trim, sealed
 from ctxkit.core.select import Numbers, selection
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import iso
 from ctxkit.errors import (
     BadConfig,
@@ -595,7 +596,7 @@ class RollingBase:
             if messages[n - 1].role != "assistant":
                 continue
             raw = source.read(messages[n - 1].offset, messages[n - 1].size)
-            if UNCOUNTED.encode() in raw:
+            if utf8(UNCOUNTED) in raw:
                 meta = _dict(_dict(loads(raw)).get("meta"))
                 found = meta.get(UNCOUNTED)
                 if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MOST:

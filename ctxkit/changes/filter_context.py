@@ -26,6 +26,7 @@ from ctxkit.core.ops import Count, Forget, Remember
 from ctxkit.core.select import Planning, Selection, parse_ids
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.text.message_words import texts
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
 from ctxkit.logfile.commit import WritableLog
 from ctxkit.store.sidecar import Sidecar
@@ -81,7 +82,7 @@ def filter_context(
 
 def _encoded(call: str | Mapping[str, Any]) -> bytes:
     text = call if isinstance(call, str) else json.dumps(call)
-    return text.encode("utf-8", "surrogatepass")
+    return exact(text)
 
 
 def _refused(log: WritableLog, error: CtxkitError) -> Refused:

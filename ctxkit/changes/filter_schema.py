@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.text.json_text import digest, loads
+from ctxkit.core.text.utf8 import exact
 
 NAME = "filter_context"
 LARGEST = 1 << 20
@@ -164,7 +165,7 @@ def _unwrapped(value: Any, depth: int) -> tuple[dict[str, Any], str]:
         raise Refused("no_call", "the call is nested too deeply", "a JSON object with action, mode")
     match value:
         case str():
-            return _unwrapped(_decoded(value.encode("utf-8", "surrogatepass")), depth + 1)
+            return _unwrapped(_decoded(exact(value)), depth + 1)
         case list():
             calls = [one for one in value if _is_call(one)]
             if len(calls) != 1:

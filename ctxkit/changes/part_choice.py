@@ -18,6 +18,7 @@ from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.text.json_text import canonical, finite
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of
 from ctxkit.measure.count import PER_IMAGE, Counting
@@ -125,7 +126,7 @@ def _size(part: Part) -> int:
         case Image(data=data):
             return len(data) * 3 // 4
         case Text(text=text) | Result(content=str() as text):
-            return len(text.encode("utf-8", "surrogatepass"))
+            return len(exact(text))
         case Result(content=list(inner)):
             return sum(_size(one) for one in inner)
         case Other(raw=raw):

@@ -31,6 +31,7 @@ from ctxkit.cli.terminal.capture import Manner, captured
 from ctxkit.cli.terminal.event_log import Kind
 from ctxkit.cli.terminal.style import ERROR, Line, Styled
 from ctxkit.core.text.json_text import dumps
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import (
     CannotCreate,
     CtxkitError,
@@ -537,7 +538,7 @@ def _named(err: bytes, path: str, manner: Manner) -> bytes:
         return err
     from ctxkit.cli.terminal.safe_text import safe
 
-    name = safe(path).replace("\n", "␊").encode("utf-8", "replace")
+    name = utf8(safe(path).replace("\n", "␊"))
     return b"".join(line if name in line else name + b": " + line for line in err.splitlines(keepends=True))
 
 

@@ -18,6 +18,7 @@ from ctxkit.cli.terminal import query_table, streams
 from ctxkit.cli.terminal.layout import count, width, wrap_width
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.database import Database, QueryResult, parquet
 from ctxkit.fleet.tables import TABLES
@@ -218,7 +219,7 @@ def _pieces(form: str, result: QueryResult) -> Iterator[bytes]:
     elif form == "table":
         table = query_table.Table(names, result.rows(), width())
         for line in table.lines():
-            yield ("".join(span if isinstance(span, str) else span.text for span in line) + "\n").encode()
+            yield utf8("".join(span if isinstance(span, str) else span.text for span in line) + "\n")
     else:
         written = query_table.as_csv if form == "csv" else query_table.as_tsv
         for values in chain([names], result.rows()):

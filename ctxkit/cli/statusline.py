@@ -17,6 +17,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.style import allowed
 from ctxkit.core.derive.usage import figure
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import UnknownFormat
 from ctxkit.store.config import Setting
 from ctxkit.store.source import Source
@@ -47,7 +48,7 @@ class _Found(Exception):  # stops `opened`: standard input is no log
 
 def parsed(raw: bytes) -> StatusLineInput | None:
     """The fields of the JSON; None for a log. Raises UnknownFormat if the JSON is broken."""
-    if f'"{KEY}"'.encode() not in raw or not raw.lstrip().startswith(b"{"):
+    if utf8(f'"{KEY}"') not in raw or not raw.lstrip().startswith(b"{"):
         return None
     found = _object(raw)
     if found is None:

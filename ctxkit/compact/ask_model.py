@@ -20,6 +20,7 @@ from ctxkit.core.item_names import Name, Names
 from ctxkit.core.strategies import asks_model
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import redact
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm.chunks import Chunk, chunks, halved
 from ctxkit.llm.hooks import Hooks
@@ -152,7 +153,7 @@ class Summarizer:
     def _asked_by_chunk(self, told: _Told, parts: Sequence[Chunk]) -> list[str]:
         """A story of each chunk, in order. A chunk that the model calls too large is halved."""
         waiting = chunks(parts, self._room())
-        sizes = sum(len(part.text.encode("utf-8", "replace")) for part in parts)
+        sizes = sum(len(utf8(part.text)) for part in parts)
         texts: list[str] = []
         while waiting:
             chunk, waiting = waiting[0], waiting[1:]
@@ -228,7 +229,7 @@ class Summarizer:
             source = "".join(part.text for part in waiting[-1])
             self._step(1, 1)
             try:
-                return words.taken(self.ask(words.BRIEF, source, 1, len(source.encode("utf-8", "replace")), (1, 1)))
+                return words.taken(self.ask(words.BRIEF, source, 1, len(utf8(source)), (1, 1)))
             except ModelFailed as error:
                 less = halved(waiting[-1], ()) if error.too_large else None
                 if less is None:

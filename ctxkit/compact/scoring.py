@@ -20,6 +20,7 @@ from ctxkit.content.identifiers import Identifier, IdentifierKind, named, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
 from ctxkit.core.item_names import NOTHING, Name, Names
+from ctxkit.core.text.utf8 import utf8
 
 ITEMS, WORDS = 8.0, 4.0
 """The score of all items together, and of all words that are written again. A class of facts has 1.0."""
@@ -293,7 +294,7 @@ def _short_words(focus: str, longer: Set[str]) -> frozenset[str]:
 def _fact_weight(fact: Fact, at: float) -> float:
     """The weight of a fact within its class: an event counts by its length, in bytes for all scripts, and recency."""
     name, text = fact
-    return len(text.encode("utf-8", "replace")) ** 0.8 * recent(at) * SAID.get(name, 1.0) if name in EVENTS else 1.0
+    return len(utf8(text)) ** 0.8 * recent(at) * SAID.get(name, 1.0) if name in EVENTS else 1.0
 
 
 class _Odds:

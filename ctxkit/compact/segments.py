@@ -30,6 +30,7 @@ from ctxkit.content.failures import SHORTEST, is_failing
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named
 from ctxkit.content.line_heads import DiffLine, Heads, LineHeads
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
+from ctxkit.core.text.utf8 import utf8
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
 FILED = frozenset({SegmentKind.INPUT, SegmentKind.RESULT})
@@ -284,7 +285,7 @@ def _is_written(piece: TextSegment) -> bool:
 
 def _is_long(kind: SegmentKind, line: str) -> bool:
     """Whether a line is cut. Prose counts by its bytes: scripts with fewer characters say as much in a line."""
-    return len(line) > LONGEST or (kind in PROSE and len(line.encode("utf-8", "replace")) > LONGEST)
+    return len(line) > LONGEST or (kind in PROSE and len(utf8(line)) > LONGEST)
 
 
 def _parts(kind: SegmentKind, line: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
 from ctxkit.content.failures import CommandRuns
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
+from ctxkit.core.text.utf8 import utf8
 
 HEADER = "State"
 SHARE = 0.12
@@ -408,7 +409,7 @@ def _offered(request: str, before: str) -> str:
         if option is not None:
             return option[0].strip()[:LONGEST]
     said = _last(before)
-    is_short = len(WORD.findall(request)) <= BRIEF and len(request.encode()) <= SHORT
+    is_short = len(WORD.findall(request)) <= BRIEF and len(utf8(request)) <= SHORT
     return said if is_short and (said.endswith(("?", "？")) or GO.match(request) is not None) else ""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.edit.edit import Editing
 from ctxkit.edit.parse import ended
 from ctxkit.edit.spelling import SIGN
@@ -100,7 +101,7 @@ class Drafting:
         if self._draft is None:
             return
         try:
-            changed = self._draft.read() not in (b"", self._given.encode("utf-8"))
+            changed = self._draft.read() not in (b"", utf8(self._given))
         except CtxkitError:
             changed = True  # unknown, so it is kept
         if not changed and not isinstance(error, BadDraft):

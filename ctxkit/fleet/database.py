@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadQuery, CtxkitError, ReadFailed, reason_of
 from ctxkit.fleet.dataset import TEMPORARY, Dataset
 from ctxkit.fleet.sources import file_system, named_errors
@@ -457,7 +458,7 @@ def _place(sql: str, position: str | None) -> str:
     """`: line 2, character 5: FROM mesages`; positions of DuckDB count bytes. "" without a position."""
     if position is None or not position.isdigit():
         return ""
-    before = sql.encode()[: int(position)].decode("utf-8", "ignore")
+    before = utf8(sql)[: int(position)].decode("utf-8", "ignore")
     line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1)
     rest = sql[len(before) - column :].partition("\n")[0]
     shown = rest[column:].strip()[:SHOWN]

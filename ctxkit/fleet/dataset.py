@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import BadDataset, CannotCreate, CtxkitError, NoPermission, NoSuchLog, ReadFailed, reason_of
 from ctxkit.fleet.sources import file_system, is_url, local, named_errors
 from ctxkit.fleet.tables import SCHEMA, TABLES
@@ -68,7 +69,7 @@ Ledger = dict[str, SourceEntry]
 
 def shard_of(name: str, shards: int) -> int:
     """The shard of a source, by a hash of its name."""
-    return int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[-8:], "big") % shards
+    return int.from_bytes(hashlib.sha256(exact(name)).digest()[-8:], "big") % shards
 
 
 def shard_name(shard: int) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import CannotCreate, ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.functions import FileRows, MapCall
 from ctxkit.fleet.sources import SourceFile
@@ -69,7 +70,7 @@ class DoneShards:
 
     def shard(self, file: SourceFile) -> int:
         """The shard of a file, by its name alone."""
-        digest = hashlib.sha256(file.name.encode("utf-8", "surrogatepass")).digest()
+        digest = hashlib.sha256(exact(file.name)).digest()
         return int.from_bytes(digest[:8]) % self.shards
 
     def path(self, shard: int) -> Path:

@@ -26,6 +26,7 @@ from ctxkit.core.messages import Content, Message, Result, Text
 from ctxkit.core.ops import Compact
 from ctxkit.core.text.json_text import finite
 from ctxkit.core.text.redaction import redact as without_secrets
+from ctxkit.core.text.utf8 import exact, sound
 from ctxkit.core.times import iso, written
 from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.errors import CtxkitError, ManyConversations
@@ -59,7 +60,7 @@ TOUCHED: dict[How, str] = {
 
 def transcript_id(uri: str, conversation: int | None = None) -> str:
     """The id of a transcript in the source `uri`. Those of one source begin alike, and no other's does."""
-    found = hashlib.sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    found = hashlib.sha256(exact(uri)).hexdigest()[:DIGITS]
     return found if conversation is None else f"{found}-{conversation}"
 
 
@@ -151,10 +152,7 @@ def _without_lone_surrogates(made: Rows) -> None:
         for row in some:
             for name, value in row.items():
                 if isinstance(value, str) and not value.isascii():
-                    try:
-                        value.encode()
-                    except UnicodeEncodeError:
-                        row[name] = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+                    row[name] = sound(value)
 
 
 def _redact(made: Rows) -> None:
@@ -265,7 +263,7 @@ class _LogRows:
             item = state.board.items[name]
             content = log.original(name)
             text = "\n".join(words(content))
-            raw = text.encode("utf-8", "surrogatepass")
+            raw = exact(text)
             return row | {
                 "item": state.label(name), "role": item.role, "kind": "summary" if item.summary else "item",
                 "tool": None, "call_id": None, "error": None, "ts": self._moment(name), "text": text,

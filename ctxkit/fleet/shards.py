@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.fleet.dataset import Dataset, DatasetHead, Ledger, SourceEntry, shard_name
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
@@ -228,7 +229,7 @@ def _digest(found: SourceBytes) -> str:
     """A digest of a log and of the files of its sidecar."""
     whole = hashlib.sha256(found.data)
     for name, data in sorted(found.sidecar.items()):
-        whole.update(b"\0" + name.encode() + b"\0" + hashlib.sha256(data).digest())
+        whole.update(b"\0" + exact(name) + b"\0" + hashlib.sha256(data).digest())
     return whole.hexdigest()
 
 

@@ -20,6 +20,7 @@ from ctxkit.core.derive.image_size import type_of_base64
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
 from ctxkit.core.roles import side
 from ctxkit.core.text.json_text import dumps
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import NothingToSend
 
 NO_CONTENT = "(no content)"
@@ -172,7 +173,7 @@ class Ids:
         new = identity
         if not _ID.fullmatch(new) or len(new) > self._longest:
             kept = _NOT_NAME.sub("_", identity)[: self._longest - 9]
-            new = f"{kept}_{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+            new = f"{kept}_{hashlib.sha256(exact(identity)).hexdigest()[:8]}"
         base, n = new, 1
         while self._is_taken(new):
             n += 1

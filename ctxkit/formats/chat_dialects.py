@@ -14,6 +14,7 @@ import msgspec
 
 from ctxkit.core.messages import Content, Message
 from ctxkit.core.text.json_text import dumps, finite, loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.transcript import Transcript, View
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat import ChatReader, ChatRow, content_of
@@ -60,7 +61,7 @@ class Dialect(Format):
     def title(self, holding: Callable[[bytes], Iterator[Json]]) -> str:
         """The description or title in a row without a role."""
         for key in ("description", "title"):
-            for row in holding(f'"{key}"'.encode()):
+            for row in holding(utf8(f'"{key}"')):
                 if "role" not in row and isinstance(found := row.get(key), str) and found.strip():
                     return found
         return ""

@@ -13,6 +13,7 @@ from typing import Any
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.roles import RESULTS
 from ctxkit.core.text.json_text import loads, spelled
+from ctxkit.core.text.utf8 import exact
 
 _DATA = re.compile(r"data:([^,;]*)(?:;[^,]*)?;base64,", re.ASCII | re.IGNORECASE)
 _TEXTS = frozenset({"text", "input_text", "output_text"})
@@ -94,7 +95,7 @@ def arguments_of(value: Any) -> Any:
         return {}
     if isinstance(value, str):
         try:
-            decoded = loads(value.encode("utf-8", "surrogatepass"))
+            decoded = loads(exact(value))
         except ValueError:
             return value
         return decoded if isinstance(decoded, dict) else value

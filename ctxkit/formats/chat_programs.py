@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ctxkit.core.text.utf8 import utf8
+
 
 class ProgramFolder(NamedTuple):
     """Where a program keeps its sessions: below the folder that `variable` names, else below `folder` in the home.
@@ -99,7 +101,7 @@ PROGRAMS = (
 
 MARKS = frozenset(min(keys) for one in PROGRAMS for keys in one.keys)
 """One key of each set: a row without any of these is no row of such a program, if its role is not."""
-TRACES = tuple(sorted(f'"{word}"'.encode() for word in MARKS.union(*(one.roles for one in PROGRAMS))))
+TRACES = tuple(sorted(utf8(f'"{word}"') for word in MARKS.union(*(one.roles for one in PROGRAMS))))
 """Bytes that occur in rows of these programs: each row for which `of_row` finds one has at least one of them."""
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.text.utf8 import utf8
+
 _COMMAS = re.compile(rb"[\s,]*")
 _BETWEEN = re.compile(r"[\s,]*")
 _one = JSONDecoder(parse_int=str, strict=False).raw_decode
@@ -47,7 +49,7 @@ def _begin(line: bytes, at: int) -> int:
 
 
 def _scanned(line: bytes, key: str) -> list[tuple[int, bytes]]:
-    start = re.search(rb'"' + re.escape(key.encode()) + rb'"\s*:\s*\[', line)
+    start = re.search(rb'"' + re.escape(utf8(key)) + rb'"\s*:\s*\[', line)
     text = line.decode("latin-1")  # a character is a byte
     found: list[tuple[int, bytes]] = []
     end = start.end() if start is not None else len(text)

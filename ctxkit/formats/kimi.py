@@ -12,6 +12,7 @@ from __future__ import annotations
 from ctxkit.core.derive.usage import SIZE_ROLE
 from ctxkit.core.messages import Span
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.chat_dialects import Dialect, DialectReader
@@ -53,7 +54,7 @@ class KimiReader(DialectReader):
         """Take the next rows."""
         start = 0
         for i in range(len(block.rows)):
-            if f'"{SIZE_ROLE}"'.encode() in (raw := block.raw(i)) and _is_size(raw):
+            if utf8(f'"{SIZE_ROLE}"') in (raw := block.raw(i)) and _is_size(raw):
                 super().feed(block.part(start, i))
                 start = i
                 if len(self._messages):

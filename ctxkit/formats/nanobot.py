@@ -10,6 +10,7 @@ Source: PyPI nanobot-ai 0.3.5, `session/manager.py`
 from __future__ import annotations
 
 from ctxkit.core.text.json_text import dumps
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.chat_dialects import Dialect, DialectReader, record_of
@@ -19,7 +20,7 @@ from ctxkit.formats.gptme import timed
 
 _COUNTS = ("last_archived", "last_consolidated")
 """Names of the count, the newer one first."""
-_METADATA = dumps("metadata").encode()
+_METADATA = utf8(dumps("metadata"))
 
 
 def hides(row: Json) -> bool:

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from ctxkit.core.log_name import plain_name
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 
 START = 1 << 16
 """Bytes of a file in which its folder is searched."""
@@ -159,7 +160,7 @@ def cursor_workspace(folder: Path) -> str:
 
 def _small_json(path: Path) -> object:
     try:
-        return loads(_small_text(path).encode())
+        return loads(utf8(_small_text(path)))
     except ValueError:
         return None
 
@@ -231,7 +232,7 @@ def _of_document(layout: SessionLayout, start: bytes) -> SessionHead:
 
 
 def _quoted(text: bytes, key: str) -> str:
-    found = re.search(rb'"' + key.encode() + rb'"\s*:\s*("(?:[^"\\]|\\.)*")', text)
+    found = re.search(rb'"' + utf8(key) + rb'"\s*:\s*("(?:[^"\\]|\\.)*")', text)
     try:
         return "" if found is None else str(loads(found[1]))
     except ValueError:

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import UnknownFormat
 from ctxkit.formats import registry
 
@@ -58,7 +59,7 @@ _STARTS = (
 _SQLITE = b"SQLite format 3\0"
 _TABLE = re.compile(rb"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?[\"'`\[]?(\w+)", re.IGNORECASE)
 _DATABASES: tuple[tuple[frozenset[bytes], str, str], ...] = tuple(
-    (frozenset(tables.encode().split()), words, hint)
+    (frozenset(utf8(tables).split()), words, hint)
     for tables, words, hint in (
         ("session message part", "the database of opencode", "opencode export SESSION >session.json can be read"),
         ("goose_db_version sessions messages", "the database of Crush", ""),

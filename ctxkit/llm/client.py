@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 from ctxkit.core.text.redaction import redact
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ModelFailed
 from ctxkit.llm import program as programs
 from ctxkit.llm.guard import CALLING, LARGEST, guard
@@ -156,7 +157,7 @@ def ask(
     if schema is not None:
         form = {"name": "answer", "schema": dict(schema), "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": form}
-    least = sum(len(message["content"].encode("utf-8", "replace")) for message in sent)
+    least = sum(len(utf8(message["content"])) for message in sent)
     announced: set[str] = set()
 
     def announce(host: str, size: int) -> None:
@@ -207,7 +208,7 @@ def _ask_program(
     if left() <= 0:
         raise _failed(asked.name, "the time is over")
     if tell is not None:
-        tell(PendingRequest(asked.name, asked.path, len(prompt.encode("utf-8", "replace")), hide.count))
+        tell(PendingRequest(asked.name, asked.path, len(utf8(prompt)), hide.count))
     said = programs.run(asked, prompt, left=left, tick=tick, wait=TICK, hide=hide)
     why = "it is empty" if not said.strip() else check(said) if check is not None else None
     if why:

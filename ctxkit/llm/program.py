@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ModelFailed
 
 PREFIX = "cmd:"
@@ -178,7 +179,7 @@ class _Running:
         self.code: int | None = None
         self.too_long = False
         self._said, self._complaint = bytearray(), bytearray()
-        self._writer = threading.Thread(target=self._write, args=(prompt.encode("utf-8", "replace"),), daemon=True)
+        self._writer = threading.Thread(target=self._write, args=(utf8(prompt),), daemon=True)
         self._readers = [
             threading.Thread(target=self._read, args=(pipe, into, most), daemon=True)
             for pipe, into, most in (

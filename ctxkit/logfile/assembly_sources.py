@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxkit.core import assembly
 from ctxkit.core.assembly import Assembled, Assembly, AssemblySources
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.formats.columns import Columns
 from ctxkit.store.config import key_of
@@ -133,7 +134,7 @@ def _definitions(text: str) -> list[Tool]:
     from ctxkit.tokens.tools import definitions
 
     try:
-        value = loads(text.encode("utf-8"))
+        value = loads(utf8(text))
     except ValueError as error:
         raise ValueError("no JSON" if str(error) != "nested too deeply" else str(error)) from error
     return definitions(value)

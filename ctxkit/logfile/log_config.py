@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxkit.core.text.utf8 import is_sound
 from ctxkit.errors import BadConfig, CannotCreate, NoPermission, NothingChanges, Usage
 from ctxkit.logfile.assembly_sources import missing
 from ctxkit.store import config, profiles, tomledit, tomlread
@@ -91,10 +92,8 @@ class Configured:
     def set(self, name: str, text: str, *, dry_run: bool = False) -> ConfigChange:
         """Set a key to a typed value. Raises BadConfig, Usage, NoPermission, CannotCreate, Locked."""
         name, key, path = _named(name, UNCHANGED)
-        try:
-            f"{name}{text}".encode()
-        except UnicodeEncodeError as error:
-            raise BadConfig(f"{name}: what was typed is not UTF-8{UNCHANGED}") from error
+        if not is_sound(f"{name}{text}"):
+            raise BadConfig(f"{name}: what was typed is not UTF-8{UNCHANGED}")
         value = key.typed(text)
         config.require(key, name, value, after=UNCHANGED)
         if not self.own and not key.counts_from_folder(value):
@@ -119,10 +118,8 @@ class Configured:
 
         Raises CannotCreate if one has another value; BadConfig, NoPermission, Locked.
         """
-        try:
-            agent.encode()
-        except UnicodeEncodeError as error:
-            raise BadConfig(f"the agent's name is not UTF-8{UNCHANGED}") from error
+        if not is_sound(agent):
+            raise BadConfig(f"the agent's name is not UTF-8{UNCHANGED}")
         if not agent.strip():
             raise Usage(f"the agent's name is empty{UNCHANGED}", "is a shell variable empty?")
         there = self.load().agents.get(agent, {})

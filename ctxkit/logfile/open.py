@@ -28,6 +28,7 @@ from ctxkit.core.select import NoLimit, Planning, Rank, RankedMessages, SearchLi
 from ctxkit.core.sets.prefix import FirstMessages
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
@@ -397,7 +398,7 @@ class OpenLog:
         if n in self.transcript.counts and (counted := self.usage(n)) is not None and counted.whole:
             return counted
         span = self._held(n).offset, self._held(n).size
-        found = usage(self._rows([span])) if MARK.encode() in self.opening.laid_out.read(*span) else None
+        found = usage(self._rows([span])) if utf8(MARK) in self.opening.laid_out.read(*span) else None
         return found if found is not None and found.estimated else None
 
     def reply(self, n: int) -> tuple[RequestUsage | None, str]:

@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.formats.chat_programs import PROGRAMS, ChatProgram, of_row
 
 COMPANION = 1 << 16
@@ -106,7 +107,7 @@ def _has_companion(one: ChatProgram, place: str) -> bool:
     except OSError:
         return False
     try:
-        return re.search(one.says.encode(), os.read(fd, COMPANION), re.MULTILINE) is not None
+        return re.search(utf8(one.says), os.read(fd, COMPANION), re.MULTILINE) is not None
     except OSError:
         return False
     finally:

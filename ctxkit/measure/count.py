@@ -15,6 +15,7 @@ from typing import Any
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
+from ctxkit.core.text.utf8 import exact, utf8
 from ctxkit.logfile.open import OpenLog, words
 from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, NoCache, digest
@@ -158,7 +159,7 @@ class Counting:
         return [self._known[key] for key in keys]
 
     def _texts(self, texts: list[str]) -> list[int]:
-        keys = [digest(text.encode("utf-8", "surrogatepass"), VERSION) for text in texts]
+        keys = [digest(exact(text), VERSION) for text in texts]
         unknown = self._unknown(keys)
         self._count({key: (text, PER_MESSAGE) for key, text in zip(keys, texts, strict=True) if key in unknown})
         return [self._known[key] for key in keys]
@@ -168,14 +169,14 @@ class Counting:
         if one.message is None or one.stub is not None:
             content = self.log.full(one)
             made = f"{other_tokens(content.parts)}\n{counted_text(content)}"
-            return digest(made.encode("utf-8", "surrogatepass"), VERSION)
+            return digest(exact(made), VERSION)
         source = self.log.opening.laid_out
         spans = ((one.message.offset, one.message.size), *one.message.more)
         return digest(b"\n".join(source.read(*span) for span in spans), self._salt)
 
     @cached_property
     def _salt(self) -> bytes:
-        return VERSION + self.log.opening.format.name.encode()
+        return VERSION + utf8(self.log.opening.format.name)
 
     @cached_property
     def _cache(self) -> Cache:

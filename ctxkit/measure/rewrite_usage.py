@@ -16,6 +16,7 @@ from ctxkit.core.compare.align import align
 from ctxkit.core.derive.usage import RequestUsage, retell, usage, whole
 from ctxkit.core.messages import Span
 from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.utf8 import exact
 from ctxkit.formats.base import MessageToWrite
 from ctxkit.formats.bodies import fingerprint
 from ctxkit.tokens.calibration import PARTIAL
@@ -64,7 +65,7 @@ def recounted(log: OpenLog, context: Sequence[MessageToWrite], stream: BinaryIO)
             continue
         row = loads(line)
         retell(row, now)
-        yield dumps(row).encode("utf-8", "surrogatepass") + b"\n"
+        yield exact(dumps(row)) + b"\n"
 
 
 def _last(stream: BinaryIO) -> int:

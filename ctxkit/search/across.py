@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from ctxkit.core.derive.topic import TOP, terms
 from ctxkit.core.messages import Content
 from ctxkit.core.text.message_words import texts
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import Usage
 from ctxkit.logfile.open import OpenLog
 from ctxkit.store.relevance import TextRanking
@@ -68,7 +69,7 @@ class AcrossLogs:
                 continue
             moment = state.original(n)
             if moment is not None:
-                key = hashlib.blake2b(f"{content.role} {moment} {text}".encode("utf-8", "replace"), digest_size=DIGEST)
+                key = hashlib.blake2b(exact(f"{content.role} {moment} {text}"), digest_size=DIGEST)
                 known = self._known.setdefault(key.digest(), self._ranking.count)
                 if known != self._ranking.count:
                     self._also.setdefault(known, []).append(place)

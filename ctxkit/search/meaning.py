@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.core.text.json_text import digest
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
 from ctxkit.measure.limit import context_limit
 from ctxkit.search import meaning_prompt
@@ -167,7 +168,7 @@ class MeaningModel:
             from ctxkit.llm.client import cleaned
 
             bodies = [cleaned(meaning_prompt.request(self.text, some)) for some in waiting]
-            size = sum(len(one["content"].encode("utf-8", "replace")) for body, _ in bodies for one in body)
+            size = sum(len(utf8(one["content"])) for body, _ in bodies for one in body)
             sending = sending._replace(bytes=size, redactions=sum(count for _, count in bodies))
         sending = sending._replace(redactions=sending.redactions + self._hide.count)
         many = f" in {len(waiting)} requests" if len(waiting) > 1 else ""

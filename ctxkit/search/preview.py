@@ -22,6 +22,7 @@ from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.op_fit import faults
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import written
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.errors import ManyConversations, UnknownFormat
@@ -180,7 +181,7 @@ def _branch(opening: Opening) -> str:
     layout = LAYOUTS.get(opening.format.name)
     if layout is None or (BRANCH,) not in layout.keys:
         return ""
-    for line in Backwards(opening.laid_out).holding(f'"{BRANCH}"'.encode()):
+    for line in Backwards(opening.laid_out).holding(utf8(f'"{BRANCH}"')):
         with suppress(ValueError):
             record = loads(line)
             if isinstance(record, dict) and isinstance(found := record.get(BRANCH), str):
@@ -295,4 +296,4 @@ def one_line(text: str, size: int) -> str:
     """The start of a text on one line, without lone surrogates."""
     words = " ".join(text[: 4 * size].split())
     cut = words if len(words) <= size else f"{words[: size - 1]}…"
-    return cut.encode("utf-8", "replace").decode("utf-8")
+    return utf8(cut).decode("utf-8")

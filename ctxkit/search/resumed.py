@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.store.index import Index
 from ctxkit.store.sidecar import user_cache
 
@@ -26,7 +27,7 @@ class Origin(NamedTuple):
 
 def note(path: Path, source: Path, env: Mapping[str, str], title: str = "") -> None:
     """Record that the session `path` was made from `source`, if the cache can be written."""
-    value = b"\0".join((os.fsencode(source), title.encode("utf-8", "replace")))
+    value = b"\0".join((os.fsencode(source), utf8(title)))
     Index(user_cache(env)).put(KIND, {os.fsencode(path): ("", value)})
 
 

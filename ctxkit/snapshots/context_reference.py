@@ -31,6 +31,7 @@ from ctxkit.core.snapshot import (
 )
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import digest
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import iso, seconds, written
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.formats.columns import Columns
@@ -165,7 +166,7 @@ def _joined(spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
 
 def digest_of_names(numbers: str) -> str:
     """The digest of the names of a context, as `runs` writes them."""
-    return hashlib.sha256(numbers.encode()).hexdigest()
+    return hashlib.sha256(utf8(numbers)).hexdigest()
 
 
 def projection_of(log: OpenLog, now: float | None) -> Projection:

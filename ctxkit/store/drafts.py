@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import compact
 from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed, reason_of
 from ctxkit.store import atomic
@@ -34,7 +35,7 @@ class Draft:
             _sweep(self._within)
             os.mkdir(self._folder, 0o700)
             sync_folder(self._within)
-            atomic.create(self.path, [text.encode("utf-8")])
+            atomic.create(self.path, [utf8(text)])
         except (OSError, WriteFailed) as error:
             self.remove()
             failed = error.__cause__ if isinstance(error, WriteFailed) else error  # a draft must be durable
@@ -48,7 +49,7 @@ class Draft:
 
     def write(self, text: str) -> None:
         """Replace the text as a whole. Raises CannotCreate, NoPermission."""
-        atomic.replace(self.path, text.encode("utf-8"))
+        atomic.replace(self.path, utf8(text))
 
     def read(self) -> bytes:
         """The content now; empty if the editor removed the file. Raises ReadFailed."""

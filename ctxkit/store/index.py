@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
+from ctxkit.core.text.utf8 import exact
 from ctxkit.store.private import make_private
 
 VERSION = 2
@@ -162,7 +163,7 @@ class Index:
 
 def _seal(path: bytes, known: str, value: bytes) -> bytes:
     """The checksum of a row, which is put before its value."""
-    return hashlib.blake2b(b"\0".join((path, known.encode(), value)), digest_size=_SEAL).digest()
+    return hashlib.blake2b(b"\0".join((path, exact(known), value)), digest_size=_SEAL).digest()
 
 
 def _checked_row(path: object, known: object, value: object) -> Row | None:

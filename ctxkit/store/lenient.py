@@ -10,6 +10,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from ctxkit.core.text.utf8 import is_sound
+
 _CONTROL = re.compile("[\x00-\x1f]")
 _NULS = re.compile("\x00{2,}")
 
@@ -54,7 +56,7 @@ class Lenient:
             self._notes.add("nul-block")
         elif _CONTROL.search(part) and self._refused(part):
             self._notes.add("control-char")
-        if not _encodable(part):
+        if not is_sound(part):
             self._notes.add("bad-utf8")
         return LenientValue(value, end, tuple(sorted(self._notes)))
 
@@ -82,11 +84,3 @@ class Lenient:
         except ValueError:  # above the interpreter's limit: the digits stay as they are
             self._notes.add("huge-number")
             return digits
-
-
-def _encodable(part: str) -> bool:
-    try:
-        part.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import log
 
 from ctxkit.core.derive.topic import TopicTerm, spaced, weight
+from ctxkit.core.text.utf8 import sound
 
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 """Words of any script without accents, English ones as their stem. Combining marks belong to their letter."""
@@ -39,7 +40,7 @@ class TextRanking:
 
     def add(self, text: str) -> int:
         """Add a text; returns its place, from 0."""
-        self._db.execute("INSERT INTO said (rowid, words) VALUES (?, ?)", (self.count, _storable(spaced(text))))
+        self._db.execute("INSERT INTO said (rowid, words) VALUES (?, ?)", (self.count, sound(spaced(text))))
         self.count += 1
         return self.count - 1
 
@@ -73,14 +74,5 @@ def ranked(texts: Iterable[str], terms: Sequence[TopicTerm]) -> dict[int, float]
 
 def _match(term: TopicTerm) -> str:
     """The term as a string of FTS5's query syntax."""
-    text = _storable(term.words).replace('"', '""')
+    text = sound(term.words).replace('"', '""')
     return f'"{text}" *' if term.start else f'"{text}"'
-
-
-def _storable(text: str) -> str:
-    """The text without lone surrogates, which SQLite refuses."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text

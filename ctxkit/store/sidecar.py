@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import (
     CannotCreate,
     CtxkitError,
@@ -209,14 +210,14 @@ class Sidecar:
         """Replace `config.toml`. Raises CannotCreate, NoPermission."""
         self._create()
         self._stays(self.config_path)
-        atomic.replace(self.config_path, text.encode("utf-8"))
+        atomic.replace(self.config_path, utf8(text))
 
     def keep(self, name: str, text: str) -> Path:
         """Write a text as the file `name` of the folder. Raises CannotCreate, NoPermission."""
         self._create()
         path = self.folder / name
         self._stays(path)
-        atomic.replace(path, text.encode("utf-8"))
+        atomic.replace(path, utf8(text))
         return path
 
     def subfolder(self, name: str) -> Path:

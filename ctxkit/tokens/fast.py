@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 
+from ctxkit.core.text.utf8 import sound
 from ctxkit.tokens import ranks
 
 Count = Callable[[Sequence[str]], list[int]]
@@ -34,7 +35,7 @@ def reader(name: str) -> Count | None:
     def count(texts: Sequence[str]) -> list[int]:
         counts: list[int] = []
         for start in range(0, len(texts), TOGETHER):
-            ends = array("Q", tokenizer.encode_batch_flat(list(map(_sound, texts[start : start + TOGETHER])))[1])
+            ends = array("Q", tokenizer.encode_batch_flat(list(map(sound, texts[start : start + TOGETHER])))[1])
             counts += (end - start for start, end in pairwise(ends))
         return counts
 
@@ -47,12 +48,3 @@ def release() -> None:
         import ctypes
 
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _sound(text: str) -> str:
-    """Mends surrogates as tiktoken does: pairs are joined, lone ones become U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from ctxkit.core.text.utf8 import utf8
+
 PUBLISHED, SUFFIX = "https://openaipublic.blob.core.windows.net/encodings/", ".tiktoken"
 """Where OpenAI publishes them. Used only to find the name of a file in a package; nothing is downloaded."""
 LARGEST = 32 << 20
@@ -68,7 +70,7 @@ def _verified(url: str, sha256: str) -> bytes:
 
 
 def _files(name: str, url: str) -> Iterator[Path]:
-    sha1 = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # a file's name, not a check
+    sha1 = hashlib.sha1(utf8(url), usedforsecurity=False).hexdigest()  # a file's name, not a check
     for package, where in CARRIERS:
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import exact
 from ctxkit.tokens.schemas import members, written
 
 OPENAI = ("gpt", "o-series")
@@ -79,7 +80,7 @@ def _found(value: Any, depth: int) -> Iterator[Tool]:
     match value:
         case str() if depth:  # a list written as text, as in collections of conversations
             try:
-                inner = loads(value.encode("utf-8", "surrogatepass"))
+                inner = loads(exact(value))
             except ValueError as error:
                 raise ValueError(NONE) from error
             yield from _found(inner, depth + 1)

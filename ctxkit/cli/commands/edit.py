@@ -10,6 +10,7 @@ from ctxkit.cli.log_access import CHANGED, finish_reading, opened, selection_of,
 from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadDraft, CtxkitError, ExitCode, Usage
 from ctxkit.formats.bodies import batched
 from ctxkit.store.sidecar import Sidecar
@@ -109,5 +110,5 @@ def _print(
     if reading.json:
         streams.out_json({"draft": editing.text})
     else:
-        streams.out_bytes(Spool(batched(piece.encode("utf-8") for piece in editing.pieces())))
+        streams.out_bytes(Spool(batched(utf8(piece) for piece in editing.pieces())))
     finish_reading(target)

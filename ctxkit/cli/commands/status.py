@@ -16,6 +16,7 @@ from ctxkit.cli.log_access import opened, set_overhead
 from ctxkit.cli.options import LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import error_report, layout, status_view, streams
 from ctxkit.cli.terminal.style import Styled
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, Usage
 from ctxkit.measure.status import Budget, Status, as_json
 
@@ -194,7 +195,7 @@ def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
         from ctxkit.cli.terminal.timeline_svg import drawn
 
         path = target.opening.path
-        streams.out_bytes([drawn(course, path.name if path is not None else target.opening.name).encode()])
+        streams.out_bytes([utf8(drawn(course, path.name if path is not None else target.opening.name))])
     else:
         from ctxkit.cli.terminal import timeline_chart
 

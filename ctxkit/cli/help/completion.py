@@ -25,6 +25,7 @@ from ctxkit.cli.help.pages import Page, Parameter, overview, page
 from ctxkit.cli.help.shell_words import BREAKS, insertion, split
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal import streams
+from ctxkit.core.text.utf8 import utf8
 
 NAMED = ("LOG", "DIR", "[A]")
 """Metavars of arguments that also take the name of a session."""
@@ -40,7 +41,7 @@ def answer(words: Sequence[str]) -> int:
             lines = list(_lines(words))
     except (Exception, CompletionTimeout):  # a message would land in the line that is being typed
         lines = []
-    streams.out_bytes(line.encode("utf-8") + b"\n" for line in lines)
+    streams.out_bytes(utf8(line) + b"\n" for line in lines)
     streams.flush()
     return 0
 

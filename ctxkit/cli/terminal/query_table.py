@@ -17,6 +17,7 @@ from typing import Any
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.core.text.json_text import dumps
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.when import standard
 
 SAMPLE = 500
@@ -79,7 +80,7 @@ def as_tsv(values: Iterable[Any]) -> bytes:
     Other control characters are made visible, as for people: it is what a pipe gets unasked, and `less` may follow.
     """
     fields = [safe(text_of(value).translate(_ESCAPES)) for value in values]
-    return ("\t".join(fields) + "\n").encode("utf-8", "replace")
+    return utf8("\t".join(fields) + "\n")
 
 
 _ESCAPES = {9: r"\t", 10: r"\n", 13: r"\r", 92: r"\\"}
@@ -89,7 +90,7 @@ def as_csv(values: Iterable[Any]) -> bytes:
     """A line of CSV, as RFC 4180 has it, but ended by a line feed alone."""
     made = io.StringIO()
     csv.writer(made, lineterminator="\n").writerow([text_of(value) for value in values])
-    return made.getvalue().encode("utf-8", "replace")
+    return utf8(made.getvalue())
 
 
 def as_json(names: Sequence[str], values: Iterable[Any]) -> bytes:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.terminal.style import WARNING, Line, Span, Styled, allowed, painted, text_of, with_text
 from ctxkit.core.text.json_text import dumps, finite
+from ctxkit.core.text.utf8 import utf8
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,8 +223,8 @@ def _visible(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
     decoder = getincrementaldecoder("utf-8")("backslashreplace")
     for piece in pieces:
-        yield safe(decoder.decode(piece)).encode("utf-8", "replace")
-    yield safe(decoder.decode(b"", final=True)).encode("utf-8", "replace")
+        yield utf8(safe(decoder.decode(piece)))
+    yield utf8(safe(decoder.decode(b"", final=True)))
 
 
 def _put(data: bytes) -> None:
@@ -324,7 +325,7 @@ def _bytes(made: Line, colour: bool, end: str = "\n") -> bytes:
     text = "".join(
         span if isinstance(span, str) else painted(span.text, span.style) if colour else span.text for span in made
     )
-    return (text + end).encode("utf-8", "replace")
+    return utf8(text + end)
 
 
 def _err(*spans: Span, end: str = "\n") -> None:
@@ -373,7 +374,7 @@ def _show_progress(text: str) -> None:
         return
     if Streams.columns:
         sys.stdout.buffer.flush()  # lines of the result that wait in the buffer belong above it
-    _write_err(text.encode("utf-8", "replace"))
+    _write_err(utf8(text))
 
 
 def flush_unless_paged() -> None:

@@ -13,6 +13,7 @@ from ctxkit.cli.terminal.safe_text import clip, safe
 from ctxkit.cli.terminal.status_view import brief
 from ctxkit.cli.terminal.timeline_chart import describe, limited, summary, top
 from ctxkit.core.compare.timeline import Timeline, TimelineEvent
+from ctxkit.core.text.utf8 import utf8
 
 WIDTH, HEIGHT = 880, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 64, 56
@@ -73,7 +74,7 @@ def drawn(course: Timeline, name: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(text.encode("utf-8", "replace").decode())
+    return escape(utf8(text).decode())
 
 
 class _Scale:

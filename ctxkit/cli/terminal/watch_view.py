@@ -10,6 +10,7 @@ from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.status_view import EMPTY, FULL, brief
 from ctxkit.cli.terminal.style import WARNING, Line, Span, Styled, plain_text
 from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import spoken, written
 from ctxkit.watch import claims
 from ctxkit.watch.events import (
@@ -143,7 +144,7 @@ class Screen:
         if self._width not in (0, width):
             start = b"\x1b[H\x1b[2J"  # the terminal wrapped the old lines again: their place is unknown
         else:
-            start = b"\r" + (f"\x1b[{len(self._shown)}A".encode() if self._shown else b"")
+            start = b"\r" + (utf8(f"\x1b[{len(self._shown)}A") if self._shown else b"")
         text = b"".join(line + b"\x1b[K\r\n" for line in (*map(streams.drawn, above), *made))
         self._write(start + text + b"\x1b[J")
         self._shown, self._width = made, width

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
+from ctxkit.core.text.utf8 import utf8
 
 SIZE = 16
 """Bytes of a digest."""
@@ -60,7 +61,7 @@ def likeness(content: Content, found: Sequence[Link] = ()) -> bytes:
     try:
         raw = _encode(value)
     except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
-        raw = json.dumps(value, sort_keys=True, default=repr).encode()  # half a surrogate, a number of many digits
+        raw = utf8(json.dumps(value, sort_keys=True, default=repr))  # half a surrogate, a number of many digits
     return blake2b(raw, digest_size=SIZE).digest()
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ctxkit.core.messages import Content, Image, Result, Text
+from ctxkit.core.text.utf8 import utf8
 
 
 class SyntheticKind(IntEnum):
@@ -84,7 +85,7 @@ _BLANKS = re.compile(r"\s+")
 _STARTS = tuple(row.start for row in (*_TABLE, _REMINDER))
 _MAY_BE = re.compile(
     rb'"(?:attachment|(?:\\[nrt]|\s)*(?:%s))'
-    % b"|".join(sorted({re.escape(re.split("[\n>]", start)[0].encode()[:12]) for start in (*_STARTS, "Contents of ")}))
+    % b"|".join(sorted({re.escape(utf8(re.split("[\n>]", start)[0])[:12]) for start in (*_STARTS, "Contents of ")}))
     .replace(b"<", rb"(?:<|\\u003[cC])"),
     re.IGNORECASE,
 )  # fmt: skip

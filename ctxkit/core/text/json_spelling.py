@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ctxkit.core.text.utf8 import exact
+
 _DOUBT = re.compile(rb"[\x00-\x1f]|NaN|Infinity|[eE]\+?[0-9]{3}|[0-9]{200}")
 """What stands in every record that is not spelled as it should be, UTF-8 aside."""
 _PIECE = re.compile(
@@ -46,7 +48,7 @@ def strict(raw: bytes, *, document: bool = False) -> tuple[bytes, tuple[str, ...
         pass
     codes: set[str] = set()
     text = _PIECE.sub(lambda found: _piece(found, codes, document), raw.decode("utf-8", "surrogateescape"))
-    return text.encode("utf-8", "surrogatepass"), tuple(sorted(codes))
+    return exact(text), tuple(sorted(codes))
 
 
 def _piece(found: re.Match[str], codes: set[str], document: bool) -> str:

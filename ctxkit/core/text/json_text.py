@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.text.utf8 import exact
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -81,7 +83,7 @@ def finite(value: Any) -> Any:
 def canonical(value: Any) -> bytes:
     """Canonical JSON: sorted keys, no spaces, UTF-8, no NaN."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
-    return text.encode("utf-8", "surrogatepass")
+    return exact(text)
 
 
 def digest(value: Any, digits: int = 12) -> str:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ctxkit.core.text.literals import literals
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadPattern, Usage
 
 Span = tuple[int, int]
@@ -137,20 +138,20 @@ class Needle:
         if self.ignore_case:
             return self._folded(plain) if plain else []
         if len(plain) > 1 or (plain and not other):
-            return [Trace(plain.encode()), _escaped(plain), *_numbers(plain)]
+            return [Trace(utf8(plain)), _escaped(plain), *_numbers(plain)]
         if other:
             first = other.encode("utf-16-be")[:2].hex()  # of two halves, the first
-            pattern = rf"\\u(?:{_any_case(first)}|00(?:{_codes(_META)}))".encode()
-            return [Trace(other.encode()), Trace(b"\\u", re.compile(pattern))]
+            pattern = utf8(rf"\\u(?:{_any_case(first)}|00(?:{_codes(_META)}))")
+            return [Trace(utf8(other)), Trace(b"\\u", re.compile(pattern))]
         return []
 
     def _folded(self, plain: str) -> list[Trace]:
         low = plain.lower()
-        found = [Trace(low.encode()), _escaped(low + low.upper()), *_numbers(plain)]
+        found = [Trace(utf8(low)), _escaped(low + low.upper()), *_numbers(plain)]
         others = "".join(_FOLDING[letter] for letter in _FOLDING if letter in low)
         if others:
-            spelled = [re.escape(c.encode().lower()) for c in others]
-            spelled += [b"\\\\u" + _any_case(f"{ord(c):04x}").encode() for c in others]
+            spelled = [re.escape(utf8(c).lower()) for c in others]
+            spelled += [b"\\\\u" + utf8(_any_case(f"{ord(c):04x}")) for c in others]
             found.append(Trace(b"", re.compile(b"|".join(spelled))))
         return found
 
@@ -161,7 +162,7 @@ def _numbers(plain: str) -> list[Trace]:
 
 def _escaped(characters: str) -> Trace:
     r"""Any of these as `\u00XX`, at whatever depth of JSON inside JSON."""
-    return Trace(b"\\u00", re.compile(rf"\\u00(?:{_codes(characters + _META)})".encode()))
+    return Trace(b"\\u00", re.compile(utf8(rf"\\u00(?:{_codes(characters + _META)})")))
 
 
 def _codes(characters: Iterable[str]) -> str:

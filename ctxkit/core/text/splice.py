@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from ctxkit.core.text.utf8 import utf8
+
 Path = tuple[str, ...]
 """Keys from the outermost object inwards."""
 
@@ -64,7 +66,7 @@ def _once(raw: bytes, changes: Mapping[Path, bytes]) -> dict[Path, tuple[int, in
     """The spans where each path is one key that stands once in `raw`, with a text or null; None for any doubt."""
     found: dict[Path, tuple[int, int]] = {}
     for path in changes:
-        name = b'"%s"' % path[-1].encode()
+        name = b'"%s"' % utf8(path[-1])
         at = raw.find(name) if len(path) == 1 else -1
         if at < 0 or raw[at - 1 : at] == b"\\" or raw.find(name, at + 1) >= 0:
             return None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part, Repairs
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.formats.base import (
     Edited,
     Format,
@@ -74,14 +75,14 @@ class ClaudeCode(Format):
     def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
         """The user's name for it, the program's, or its summary, if that is of this file's messages."""
         for kind, key in _TITLES:
-            for row in holding(f'"{kind}"'.encode()):
+            for row in holding(utf8(f'"{kind}"')):
                 if row.get("type") == kind and isinstance(found := row.get(key), str) and found.strip():
                     return found
         for row in holding(b'"leafUuid"'):
             leaf, found = row.get("leafUuid"), row.get("summary")
             if row.get("type") != "summary" or not (isinstance(found, str) and isinstance(leaf, str)):
                 continue
-            if any(one.get("uuid") == leaf for one in holding(json.dumps(leaf).encode())):
+            if any(one.get("uuid") == leaf for one in holding(utf8(json.dumps(leaf)))):
                 return found
         return ""
 

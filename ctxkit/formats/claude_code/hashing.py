@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from json.encoder import encode_basestring
 from typing import Any
 
+from ctxkit.core.text.utf8 import utf8
+
 LOOSE = "\0loose"
 """Marks blocks whose words are not exactly those that were sent; not hashed."""
 _LEFT_OUT = {"cache_control", LOOSE}
@@ -32,7 +34,7 @@ def message_hash(message: dict[str, Any]) -> str:
 def value_hash(value: Any) -> str:
     """The hash of any JSON value."""
     text = "".join(_written(value))
-    return hashlib.sha256(_SURROGATE.sub(_escaped, text).encode()).hexdigest()
+    return hashlib.sha256(utf8(_SURROGATE.sub(_escaped, text))).hexdigest()
 
 
 def _written(value: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import spliced
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.formats.base import Inherited
 
 _BASE, MODE = ("payload", "history_base"), ("payload", "history_mode")
@@ -43,7 +44,7 @@ def alone(first: bytes) -> bytes:
     Codex reads a paginated file from its last `session_meta` on, and a legacy one from the first: what is joined holds
     several, so it is legacy, as a fork of older versions, which copied the rows of its parent.
     """
-    return spliced(first, {_BASE: b"null", MODE: dumps(LEGACY).encode()})
+    return spliced(first, {_BASE: b"null", MODE: utf8(dumps(LEGACY))})
 
 
 def misfit(base: Inherited, first: bytes, last: bytes) -> str:

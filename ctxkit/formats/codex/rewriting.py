@@ -20,6 +20,7 @@ from ctxkit.core.messages import Call, Repairs
 from ctxkit.core.text.json_structs import NoObject
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.codex.content import item_of
 from ctxkit.formats.codex.inherited import LEGACY, MODE, PAGINATED
@@ -112,9 +113,9 @@ def _renamed(raw: bytes, old: str, new: str, *, changed: bool) -> bytes:
     payload = row.get("payload")
     if not isinstance(payload, dict):
         return raw
-    changes = {path: dumps(new).encode() for path in _IDS if new and payload.get(path[1]) == old}
+    changes = {path: utf8(dumps(new)) for path in _IDS if new and payload.get(path[1]) == old}
     if changed and payload.get(MODE[1]) == PAGINATED:
-        changes[MODE] = dumps(LEGACY).encode()
+        changes[MODE] = utf8(dumps(LEGACY))
     return spliced(raw, changes) if changes else raw
 
 

@@ -16,6 +16,7 @@ import msgspec
 from ctxkit.core.messages import Repairs, Span
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.pi.content import content_of
@@ -136,7 +137,7 @@ def _renamed(edited: Edited, span: tuple[int, int], identity: str) -> Iterator[P
     """A patch of the header with the new id, if it has one."""
     raw = edited.read(*span)
     if isinstance(loads(raw).get("id"), str):
-        yield Patch(span[0], _LAST, span[1], spliced(raw, {("id",): dumps(identity).encode()}))
+        yield Patch(span[0], _LAST, span[1], spliced(raw, {("id",): utf8(dumps(identity))}))
 
 
 class _Plan:
@@ -329,7 +330,7 @@ class _Plan:
         for offset, size in self.rows.heads[:1]:
             raw = self.edited.read(offset, size)
             named = bool(self.session.id) and isinstance(loads(raw).get("id"), str)
-            yield (spliced(raw, {("id",): dumps(self.session.id).encode()}) if named else raw) + b"\n"
+            yield (spliced(raw, {("id",): utf8(dumps(self.session.id))}) if named else raw) + b"\n"
         parent: str | None = None
         left = len(self.rows.tree) - len(self.edited.gone)
         for kept in self.edited.context:
