@@ -98,9 +98,9 @@ def test_also_where_an_op_of_ours_stands_in_it(name: str) -> None:
 def test_own(name: str) -> None:
     """The user says that it is theirs: the op is in the log; not where changes are beside it, which would be lost."""
     path = LIVING[name].put(home())
-    good("mark", path, "here", "--own")
+    assert "--own with each command" in good("mark", path, "here", "--own").err
     assert path.read_bytes().splitlines()[-1].startswith(b'{"ctxkit":"mark"')
-    good("forget", path, "4", "--own", "--yes")
+    assert "each command" not in good("forget", path, "4", "--own", "--yes").err
     assert len(good("log", path, "--json").values) == 2 and not (path.parent / f"{path.name}.ctxkit").exists()
     path = LIVING[name].put(home())  # without the ops
     good("mark", path, "there")
@@ -117,7 +117,7 @@ def test_the_first_report_says_where_the_change_is(name: str) -> None:
     assert said in good("mark", path, "a").err
     assert said not in good("mark", path, "b").err
     ran = ctxkit("add", path, "hi")
-    assert ran.code == 65 and "--own" in ran.err
+    assert ran.code == 65 and "ctxkit cat" in ran.err
     assert len(Log.open(path).transcript.ops) == 2
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 from ctxkit.content.image_selection import ImageRefusal, Picture, refusals, too_many
 from ctxkit.content.parts import may_hold_images, shown
 from ctxkit.core.context import entry
-from ctxkit.core.derive.image_size import ImageLimits, size_of_base64, type_of_base64
+from ctxkit.core.derive.image_size import ImageLimits, size_of_base64
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content, Image, Part, Result
 from ctxkit.core.ops import PARTS_VERSION, Forget, Index, LogPosition
-from ctxkit.formats.bodies import is_url, speaker
+from ctxkit.formats.bodies import image_type, is_url, speaker
 from ctxkit.formats.targets import TARGETS
 from ctxkit.tokens.image_limits import image_limits, maker
 
@@ -51,13 +51,11 @@ def misnamed(log: OpenLog) -> Iterator[tuple[str, str]]:
     for name in log.listed():
         if may_hold_images(log, name):
             for _, image in _sent(log, name):
-                kind, said = type_of_base64(image.data), image.media_type or "a picture without a type"
+                kind, said = image_type(image), image.media_type or "a picture without a type"
                 if image.data and kind != image.media_type:
-                    told = (
-                        f"is {kind} by its bytes, and called that in a request"
-                        if kind
-                        else "is no picture, and is left out"
-                    )
+                    told = "is no picture that a provider takes, and is left out"
+                    if kind:
+                        told = f"is {kind} by its bytes, and called that in a request"
                     yield log.state().label(name), f"what is called {said} {told}"
 
 

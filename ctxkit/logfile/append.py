@@ -36,6 +36,8 @@ from ctxkit.version import VERSION
 
 BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
 """Said once of a log of chat messages that is taken for a program's."""
+EACH = "say --own with each command on this log: without it a change goes beside it, and --own is refused from then on"
+"""Said once of a log that is the user's by `--own` alone."""
 
 
 class OpsAppended(Exception):
@@ -142,7 +144,9 @@ class AppendableLog(OpenLog):
             self._state = self._ledger = None
             return
         if opening.in_place:
+            first = opening.own and (opening.by_folder or opening.owner) and not self.transcript.ops
             append_line(opening.path, line, opening.source.seen, lambda now, start: grown(_holds_op(now, start)))
+            self.notes = [*self.notes, EACH] if first else self.notes
         else:
             if opening.sidecar is None:
                 raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
@@ -178,7 +182,9 @@ class AppendableLog(OpenLog):
             elif opening.format is FOREIGN:
                 what = "carries the keys of another program's log"
             hint = "ops on it go to its sidecar; messages are added by its own program"
-            hint += "; if it is yours: --own" if opening.by_folder or opening.owner else ""
+            if opening.by_folder or opening.owner:
+                copy = f"ctxkit cat {opening.name} >COPY makes a log with them, for which --own can be said"
+                hint += f"; if it is yours: {copy if opening.sidecar_size else '--own'}"
             raise ForeignLog(f"{opening.name} {what}: no message was added", hint)
         require_message(record)
         if self.dry_run:

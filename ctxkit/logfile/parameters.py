@@ -50,9 +50,10 @@ class Parameters(msgspec.Struct, frozen=True):
     """Everything besides the log that a context depends on.
 
     `window`: for all agents; `agents`: by name, those that have their own; `newest`: `window.messages`. `at`: the
-    number of the op whose state is shown; `before`: whether it is the state before that op. `forced`: ops that do not
-    fit and were applied by --force-replay. `assembly`: what is put around the messages, in order; None if it was not
-    read. `budget`: the tokens that the context was made to fit, and who asked for it; None: nobody did.
+    number of the op whose state is shown; `before`: whether it is the state before that op. `owner`: the listed program
+    whose log of chat messages it is, or "". `forced`: ops that do not fit and were applied by --force-replay.
+    `assembly`: what is put around the messages, in order; None if it was not read. `budget`: the tokens that the
+    context was made to fit, and who asked for it; None: nobody did.
     """
 
     now: WindowOrigin
@@ -65,6 +66,7 @@ class Parameters(msgspec.Struct, frozen=True):
     before: bool
     conversation: int | None
     format: str
+    owner: str
     forced: list[str]
     assembly: list[Around] | None = None
     budget: ValueWithOrigin | None = None
@@ -89,6 +91,7 @@ def parameters(log: OpenLog, assembly: Assembly | None = None) -> Parameters:
         before=log.at is not None and log.at.endswith(BEFORE),
         conversation=log.opening.conversation,
         format=log.opening.format.name,
+        owner=log.opening.owner,
         forced=_forced(log, state) if log.force else [],
         assembly=None if assembly is None else [Around(one.kind, one.source) for one in assembly],
         budget=None if log.fitted is None else ValueWithOrigin(log.fitted.budget, log.fitted.origin),

@@ -205,7 +205,7 @@ def read_source(
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
     if own and file is not None:
-        place = _own_place(format_, name, sidecar, compressed=source.compressed)
+        place = _own_place(format_, name, owner, file, sidecar, compressed=source.compressed)
     elif source.compressed and path is not None:
         place = Place(chat.FOREIGN if format_ is chat.FORMAT else format_, False)
     else:
@@ -339,7 +339,9 @@ def _place(format: Format, transcript: Transcript, owner: str, path: Path | None
     return Place(chat.FORMAT, True)
 
 
-def _own_place(format: Format, name: str, sidecar: Sidecar | None, *, compressed: bool) -> Place:
+def _own_place(
+    format: Format, name: str, owner: str, path: Path, sidecar: Sidecar | None, *, compressed: bool
+) -> Place:  # fmt: skip
     """Where ops go if the user says that the log is theirs. Raises ForeignLog where they cannot go to the log."""
     if compressed:
         text = f"{name} is compressed, and cannot be appended to: nothing was changed"
@@ -355,7 +357,8 @@ def _own_place(format: Format, name: str, sidecar: Sidecar | None, *, compressed
             f"{name} has changes beside it already, which would no longer count: nothing was changed",
             f"ctxkit cat {name} >COPY makes a log with them, for which --own can be said",
         )
-    return Place(chat.FORMAT if is_chat else format, True)
+    by_folder = not owner and ownership.among_programs_files(path) and not (sidecar is not None and sidecar.is_own())
+    return Place(chat.FORMAT if is_chat else format, True, owner, by_folder)
 
 
 def _named(name: str, error: UnknownFormat) -> UnknownFormat:

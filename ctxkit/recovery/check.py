@@ -107,6 +107,7 @@ def _ops(log: OpenLog) -> Iterator[Finding]:
         where = f"op {entry.number}"
         if log.opening.owner and not log.opening.own and not entry.line.sidecar:
             text = f"{entry.name} stands in a file of {log.opening.owner}, which may fail to read it"
+            text += "; if it is yours: --own"
             yield Finding(f"line {entry.line.line}", "op-in-session", text)
         fault = faults(entry, log.transcript, log.identity)
         missing = dangling(entry, earlier)

@@ -100,4 +100,4 @@ def test_check_notes_what_a_picture_is_not(tmp_path: Path) -> None:
     assert (
         first.note and first.text == "what is called image/png is image/jpeg by its bytes, and called that in a request"
     )
-    assert second.text == "what is called image/png is no picture, and is left out"
+    assert second.text == "what is called image/png is no picture that a provider takes, and is left out"

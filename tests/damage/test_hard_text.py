@@ -60,8 +60,8 @@ COMMANDS = [(name, *options, "LOG", *words) for name, (options, words) in CALLS.
 RUNS = [*COMMANDS, *MORE]
 FORMATS = ("chat", "claude-code", "codex", "pi", "gemini-cli")
 STRUCTURE = {
-    "type", "role", "kind", "status", "stopReason", "id", "uuid", "parentUuid", "parentId", "sessionId", "ts", "timestamp",
-    "startTime", "call_id", "tool_call_id", "tool_use_id", "toolCallId", "projectHash",
+    "type", "role", "kind", "status", "stopReason", "id", "uuid", "parentUuid", "parentId", "sessionId", "ts",
+    "timestamp", "startTime", "call_id", "tool_call_id", "tool_use_id", "toolCallId", "projectHash",
 }  # fmt: skip
 """Keys whose value says what a row is, or which other one it belongs to: with another one the session is another."""
 Keys = tuple[str | int, ...]

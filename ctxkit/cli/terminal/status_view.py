@@ -138,10 +138,11 @@ def bar(tokens: Budget, size: int) -> str:
 
 def _log(found: Status) -> list[Line]:
     used = found.parameters
+    format = f"format {used.format}" + (f", a session of {used.owner}" if used.owner else "")
     more = [f"model {found.model}"] if found.model else []
     more += [f"conversation {used.conversation}"] if used.conversation is not None else []
     more += [f"as it was {'before' if used.before else 'at'} op {used.at}"] if used.at is not None else []
-    return [[Styled(home_short(found.log), "bold")], [", ".join([f"format {used.format}", *more])]]
+    return [[Styled(home_short(found.log), "bold")], [", ".join([format, *more])]]
 
 
 def budget_lines(tokens: Budget, width: int) -> Iterator[Line]:
