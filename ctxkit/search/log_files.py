@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.errors import CtxkitError
 from ctxkit.formats import registry
-from ctxkit.formats.codex.threads import older_pages
+from ctxkit.formats.codex.threads import file_id, older_pages
+from ctxkit.formats.session_folders import START, head
 from ctxkit.store.folder import Known, file_name, walk, without_sidecars
+from ctxkit.store.source import start_of
 
 
 class LogFile(NamedTuple):
@@ -39,7 +43,9 @@ def log_files(places: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     found = [one for place in named for one in _of(place, known)]
     paths = {one.path for one in found}
     older = older_pages([one.path for one in found if one.folder])
-    return [one for one in found if not (one.folder and (one.path in older or _is_agents(one.path, paths)))]
+    left = [one for one in found if not (one.folder and (one.path in older or _is_agents(one.path, paths)))]
+    own = [one for one in left if not (one.folder and _is_subagents(one))]
+    return own or left
 
 
 def _of(place: str, known: Known) -> Iterator[LogFile]:
@@ -62,6 +68,15 @@ def _of(place: str, known: Known) -> Iterator[LogFile]:
 def _is_agents(path: str, paths: set[str]) -> bool:
     """Whether a file is the log of an agent whose session is one of the paths."""
     return any(str(session_of(Path(path), name)) in paths for name in registry.HOMES)
+
+
+def _is_subagents(one: LogFile) -> bool:
+    """Whether a rollout says that it is the thread of a subagent: Codex keeps these among the others."""
+    if not file_id(one.path.rpartition(os.sep)[2]):
+        return False
+    with suppress(CtxkitError):
+        return head("codex", start_of(one.path, START)).sub
+    return False
 
 
 def session_of(path: Path, format: str) -> Path | None:

@@ -20,12 +20,10 @@ from tests.damage.test_commands import CALLS
 
 HARD = {
     "half a surrogate": "yes \ud800 x",
-    "the other half": "\udfff",
     "NUL": "a\0b",
     "right to left": "\u202eabc \u05d0\u2067x",
     "a word of 1 MB": "w" * 1_000_000,
     "empty": "",
-    "blank": " \u2028\n\t",
 }
 CHAT = [
     message("system", "Be brief.", 0),
@@ -151,7 +149,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, tuple[str,
     return code
 
 
-@pytest.mark.one_in(120)
+@pytest.mark.one_in(90)
 @pytest.mark.parametrize("kind", HARD)
 @pytest.mark.parametrize("place", PLACES, ids=named)
 def test_hard_text_goes_as_plain_text_does(

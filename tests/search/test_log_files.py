@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -31,6 +32,19 @@ def test_missing(tmp_path: Path) -> None:
     missing, there = log_files([tmp_path / "none", tmp_path / "a.jsonl"])
     assert (missing.path, type(missing.error)) == (str(tmp_path / "none"), FileNotFoundError)
     assert there.error is None
+
+
+def test_subagents_of_codex(tmp_path: Path) -> None:
+    """They lie among the sessions, and say what they are; left out beside these."""
+    day = tmp_path / "sessions/2026/10/01"
+    day.mkdir(parents=True)
+    meta = {"id": "a", "cwd": "/x", "source": "cli", "thread_source": "user"}
+    for name, more in (("a", {}), ("b", {"source": {"subagent": {"thread_spawn": {}}}, "thread_source": "subagent"})):
+        row = {"type": "session_meta", "payload": meta | more}
+        (day / f"rollout-2026-10-01T10-00-00-{name}.jsonl").write_text(json.dumps(row) + "\n")
+    assert [one.path[-7:] for one in log_files([tmp_path])] == ["a.jsonl"]
+    (day / "rollout-2026-10-01T10-00-00-a.jsonl").unlink()
+    assert [one.path[-7:] for one in log_files([tmp_path])] == ["b.jsonl"]
 
 
 def test_agents(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.claude_code.chain_writing import merged_keys, rewrite_chain
 from ctxkit.formats.claude_code.content import without_thinking
 from ctxkit.formats.claude_code.links import RowKind
+from ctxkit.formats.claude_code.reader import on_chain
 from ctxkit.formats.claude_code.rows import text
 from ctxkit.formats.claude_code.session_rows import (
     Changes,
@@ -46,7 +47,8 @@ class _NotInPlace(Exception):
 
 def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
-    if not edited.changed:
+    subagents = _is_subagents(edited)
+    if not edited.changed and not subagents:
         return _copied(edited, session)
     rows = SessionEntries(edited)
     repairs = Repairs()
@@ -56,7 +58,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     written = edited.context
     pieces: Iterable[bytes]
     try:
-        if edited.moved:
+        if edited.moved or subagents:
             raise _NotInPlace
         plan = RowEdits(edited, rows, session, repairs)
         staying = _patches(edited, rows.entries, session, plan.changes, renamed=renamed)
@@ -67,6 +69,14 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
         pieces, keys, written = rewrite_chain(edited, rows, session, repairs)
     readings = [keys, merged_keys(written, rows, keys)] if len(keys) == len(written) else [keys]
     return Written(identity, f"{identity}.jsonl", pieces, repairs, len(edited.context), readings if keys else [])
+
+
+def _is_subagents(edited: Edited) -> bool:
+    """Whether the file is that of a subagent, all in a sidechain, which Claude Code does not go on with: a chain that
+    is written anew has no row in one.
+    """
+    first = next((row for block in edited.blocks(SessionRow) for row in block.rows if on_chain(row)), None)
+    return first is not None and first.isSidechain is True
 
 
 def _copied(edited: Edited, session: NewSession) -> Written:

@@ -114,6 +114,8 @@ def _renamed(raw: bytes, old: str, new: str, *, changed: bool) -> bytes:
     if not isinstance(payload, dict):
         return raw
     changes = {path: utf8(dumps(new)) for path in _IDS if new and payload.get(path[1]) == old}
+    if new and payload.get("thread_source") == "subagent":  # Codex lists and resumes threads of users alone
+        changes |= {("payload", "thread_source"): b'"user"', ("payload", "source"): b'"cli"'}
     if changed and payload.get(MODE[1]) == PAGINATED:
         changes[MODE] = utf8(dumps(LEGACY))
     return spliced(raw, changes) if changes else raw

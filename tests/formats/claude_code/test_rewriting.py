@@ -45,6 +45,20 @@ def test_nothing_changes() -> None:
     assert written(one, keep_id=True) == FILE
 
 
+def test_a_subagents_file_becomes_a_session() -> None:
+    """Claude Code (2.1.332) finds no session in rows of a sidechain: what is written has none, with or without ops."""
+    rows = [json.loads(line) for line in FILE.split(b"\n") if line.startswith(b"{")]
+    side = {"isSidechain": True, "agentId": "b9"}
+    raw = b"".join(json.dumps(row | (side if "uuid" in row else {})).encode() + b"\n" for row in rows)
+    for change in ("", "4"):
+        one = opened(raw)
+        if change:
+            one.forget(change)
+        made = written(one)
+        assert told(opened(made)) == told(one) and problems(made) == []
+        assert b'"isSidechain": true' not in made and b'"isSidechain":true' not in made
+
+
 def test_one_message_is_forgotten() -> None:
     """Its rows go, whoever hung on them hangs on what is above; all other lines are as they were."""
     one = opened(FILE)

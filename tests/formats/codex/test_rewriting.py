@@ -86,6 +86,16 @@ def test_the_new_id_is_in_every_row_that_says_it() -> None:
     assert ids == [made.id, made.id, "other"]
 
 
+def test_a_subagents_thread_becomes_a_users() -> None:
+    """Codex lists the threads of users alone; in place it stays a subagent's."""
+    head, rest = logs.raw("meta | user:q | say:a").split(b"\n", 1)
+    row = json.loads(head)
+    row["payload"] |= {"source": {"subagent": {"thread_spawn": {}}}, "thread_source": "subagent"}
+    made = opened(json.dumps(row).encode() + b"\n" + rest).session("codex")
+    meta = json.loads(b"".join(made.pieces).split(b"\n")[0])["payload"]
+    assert (meta["source"], meta["thread_source"], meta["id"]) == ("cli", "user", made.id)
+
+
 @pytest.mark.parametrize("session", ["user:q | say:a | user:r", "user:p | user:q | say:a | rollback:1 | user:r"])
 def test_a_session_meta_that_was_lost(session: str) -> None:
     """After an op there is one again, in place or anew, or Codex would not know the file; without an op none."""
