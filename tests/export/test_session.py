@@ -120,3 +120,13 @@ def test_two_calls_with_one_id() -> None:
     one = opened(log(user("q", None, "go"), *twice[0], user("p", "r0", "again"), *twice[1]))
     one.commit("restore", lambda: Decision(Restore(at=one.here(), items=[Item(n=1)], mode="append"), ""))
     assert [kept.n for kept in edited_of(one, Repairs()).context] == [2, 3, 4, 5, 6, 1]
+
+
+@pytest.mark.parametrize("target", ["claude-code", "codex", "pi", "gemini-cli"])
+def test_what_nothing_is_left_of_is_not_counted(target: str) -> None:
+    """A message of which the target can hold nothing is left out, and is none of those that were written."""
+    empty = {"role": "user", "content": [{"type": "thinking", "thinking": "hm"}]}
+    rows = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, empty]
+    made = Log.open(io.BytesIO(lines(*rows))).session(target)
+    list(made.pieces)
+    assert made.count == 2, made.repairs.left_out

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.transcript import View
-from ctxkit.formats.chat_dialects import Dialect, _record, parts
+from ctxkit.formats.chat_dialects import Dialect, record_of, parts
 from tests.cli.runner import lines
 from tests.formats.reading import contents, read
 
@@ -28,8 +28,8 @@ def test_rows(size: int) -> None:
 def test_a_row_that_cannot_be_put() -> None:
     """Nested too deeply: a row without a message. A number that JSON does not have costs none."""
     deep = b'{"said":' + b"[" * 5000 + b"]" * 5000 + b"}"
-    assert [_record(raw) for raw in (deep, b"[]")] == [None, None]
-    odd = _record(b'{"said":[NaN]}')
+    assert [record_of(raw) for raw in (deep, b"[]")] == [None, None]
+    odd = record_of(b'{"said":[NaN]}')
     assert odd is not None and MADE.reader()._chat(odd).role == "user"
 
 

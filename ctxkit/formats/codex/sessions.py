@@ -35,8 +35,9 @@ def _rows(context: Iterable[MessageToWrite], session: NewSession, written: Writt
     def items() -> Iterator[Json]:
         made = Items(repairs, session=True)
         for kept in context:
-            written.count += 1
-            for item in items_of(made, kept.content or Content("user", []), repairs):
+            some = items_of(made, kept.content or Content("user", []), repairs)
+            written.count += bool(some)
+            for item in some:
                 times.append((kept.ts or session.time, item))
                 yield item
 

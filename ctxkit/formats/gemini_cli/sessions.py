@@ -148,8 +148,8 @@ def _rows(context: Iterable[MessageToWrite], session: NewSession, written: Writt
     yield line(header(session))
     last: list[Json] = []
     for kept in context:
-        written.count += 1
         answers, record = records.of(kept)
+        written.count += bool(answers) or record is not None
         for result in answers:
             if not any(records.answer(one, result) for one in last):
                 written.repairs.leave_out("result of a call that is not there")

@@ -121,8 +121,9 @@ def _rows(context: Iterable[MessageToWrite], session: NewSession, written: Writt
     yield line(header(session))
     parent: str | None = None
     for kept in context:
-        written.count += 1
-        for entry in entries.of(kept, parent):
+        made = entries.of(kept, parent)
+        written.count += bool(made)
+        for entry in made:
             parent = entry["id"]
             yield line(entry)
 
