@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.transcript import View
-from ctxkit.formats.chat_dialects import Dialect, record_of, parts
+from ctxkit.formats.chat_dialects import Dialect, parts, record_of
 from tests.cli.runner import lines
 from tests.formats.reading import contents, read
 
