@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, find_sessions
+from ctxkit.store.scan import Scan
 from tests.cli.runner import ctxkit as run
 from tests.formats.codex import logs, pages
 
@@ -32,6 +33,14 @@ def told(*words: str, stdin: bytes = b"") -> tuple[str, int]:
     """What a command prints, and its exit code."""
     ran = run(*words, stdin=stdin)
     return ran.out.decode(), ran.code
+
+
+def scan_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are as large ones are: a scan runs beside the reading, and is over before anything is read."""
+    monkeypatch.setattr("ctxkit.store.scan.LARGE", 0)
+    monkeypatch.setattr("ctxkit.store.scan.READ_ALL", 0)
+    check = Scan.check
+    monkeypatch.setattr(Scan, "check", lambda scan, offset: (scan._done.wait(), check(scan, offset))[1])
 
 
 def test_a_thread_is_one_session(home: Path) -> None:
@@ -119,3 +128,35 @@ def test_sql_counts_a_thread_once(home: Path) -> None:
     pages.write(home, rows(), [4])
     out, _ = told("sql", str(home), "select count(*), count(distinct transcript_id) from messages")
     assert out.splitlines()[1].split("\t") == ["11", "2"]
+
+
+def test_recall_in_a_folder_without_the_parent(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search below a folder finds what a search of each log finds, also once the words of all are indexed."""
+    child = pages.write(home, rows(), [4])
+    below = home.parent / "02"
+    below.mkdir()
+    child = child.rename(below / child.name)
+    monkeypatch.setattr("ctxkit.store.index.JUST_NOW", 0)
+    for _ in range(2):
+        assert "one HERON" in told("recall", str(below), "HERON")[0]
+    assert told("recall", str(below), "ibis")[1] == 1
+    assert [one.path for one in find_sessions([below]).sessions] == [child]
+    assert child.name in told("sessions", str(below), "--grep", "HERON")[0]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["log", "folder"])
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+def test_recall_without_the_whole_history(home: Path, monkeypatch: pytest.MonkeyPatch, large: bool, many: bool) -> None:
+    """What is not found is not nowhere, if a part of the history could not be read."""
+    child = pages.write(home, rows(), [4])
+    (home / pages.name(0)).unlink()
+    if large:
+        scan_first(monkeypatch)
+    assert "missing-history" in run("recall", str(home if many else child), "HERON").err
+
+
+def test_recall_in_a_large_fork(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That its own bytes lack the text ends no reading."""
+    child = pages.write(home, rows(), [4])
+    scan_first(monkeypatch)
+    assert "one HERON" in told("recall", str(child), "HERON")[0]

@@ -58,6 +58,13 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), first.line), *pieces])
 
 
+def goes_on(source: Source) -> Format | None:
+    """The format of a file whose first row says that its history begins in another one; None for any other file."""
+    first = _first_row(source).raw
+    formats = map(registry.by_name, registry.DETECTED)
+    return next((one for one in formats if one.inherits is not None and one.inherits.search(first)), None)
+
+
 class _Missing(Exception):
     """Why a history is not whole, as the end of a sentence."""
 
