@@ -152,6 +152,10 @@ class Format(Protocol):
         """The first row of a file, without what `inherited` reads from it: that of a file with the whole history."""
         return first
 
+    def begins(self, row: Any) -> bool:
+        """Whether a file whose history begins in another one is read from this row on, wherever it stands."""
+        return False
+
     def is_newest(self, path: Path) -> bool:
         """Whether its program would go on with this file of a session, of which there may be others beside it."""
         return True

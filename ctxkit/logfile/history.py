@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError, MissingHistory
 from ctxkit.formats import registry
-from ctxkit.formats.base import Format, Inherited
+from ctxkit.formats.base import Block, Format, Inherited
 from ctxkit.store.joined import JoinedSource, Piece
 from ctxkit.store.jsonl import MAX_LINE
 from ctxkit.store.source import TAIL, Source, open_log
@@ -63,6 +63,17 @@ def goes_on(source: Source) -> Format | None:
     first = _first_row(source).raw
     formats = map(registry.by_name, registry.DETECTED)
     return next((one for one in formats if one.inherits is not None and one.inherits.search(first)), None)
+
+
+def begun_anew(source: Source, block: Block, format: Format) -> str:
+    """Why rows before one of these are not part of a joined history; "" if all are. They are not cut off: which of many
+    files begins anew is only known at its end.
+    """
+    if isinstance(source, JoinedSource):
+        for row, offset, line in zip(block.rows, block.offsets, block.lines, strict=True):
+            if format.begins(row) and (name := source.within(offset)):
+                return f"its history is not told by all rows of its files: {name} begins anew at line {line}"
+    return ""
 
 
 class _Missing(Exception):

@@ -21,6 +21,8 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.store.source import SeenLog, Source
 
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
 
 class Piece(NamedTuple):
     """Whole lines of a source, from byte `start` to before `end`; `line`: the number of the first one in its file."""
@@ -58,6 +60,11 @@ class JoinedSource(Source):
             return damage
         piece, _, _ = self._at(damage.offset)
         return msgspec.structs.replace(damage, text=f"{damage.text} (in {piece.source.name})")
+
+    def within(self, offset: int) -> str:
+        """The name of the file that holds the byte at `offset`; "" if nothing but blanks stands before it there."""
+        piece, start, _ = self._at(offset)
+        return piece.source.name if piece.source.read(piece.start, start - piece.start).strip(_BLANK) else ""
 
     def grown(self, own: Source) -> JoinedSource:
         """The same history with the log itself as it is now, which only grew."""

@@ -69,6 +69,10 @@ class Codex(Format):
 
         return alone(first)
 
+    def begins(self, row: CodexRow) -> bool:
+        """Whether it is a `session_meta`: Codex reads each paginated file from its last one on, and writes only one."""
+        return bool(row.type == "session_meta")
+
     def is_newest(self, path: Path) -> bool:
         """Whether the file is the newest page of its thread."""
         from ctxkit.formats.codex.threads import is_newest
