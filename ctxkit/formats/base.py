@@ -90,6 +90,10 @@ class Inherited(NamedTuple):
     end: int
 
 
+UNKNOWN = Inherited("", -1, -1)
+"""It goes on from something that cannot be read."""
+
+
 class Format(Protocol):
     """One shape of transcript. A format derives from it and overrides what its program does differently."""
 

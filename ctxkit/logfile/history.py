@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError, MissingHistory
 from ctxkit.formats import registry
-from ctxkit.formats.base import Block, Format, Inherited
+from ctxkit.formats.base import UNKNOWN, Block, Format, Inherited, Row
 from ctxkit.store.joined import JoinedSource, Piece
-from ctxkit.store.jsonl import MAX_LINE
+from ctxkit.store.jsonl import MAX_LINE, read_blocks
 from ctxkit.store.source import TAIL, Source, open_log
 
 HINT = "nothing was changed; put the file of that thread beside it, or where its program keeps sessions"
@@ -38,7 +38,7 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     if format.inherits is None:
         return None
     first = _first_row(source)
-    base = _base(format, first)
+    base = _base(format, source, first)
     if base is None:
         return None
     pieces = [Piece(source, first.start + len(first.raw), source.size, first.line + 1)]
@@ -53,7 +53,7 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
             pieces.insert(0, Piece(Source(before.name, b"\n"), 0, 1, 1))
         pieces.insert(0, Piece(before, 0, base.end, 1))
         beside = Path(before.name)
-        base = _base(format, _first_row(before))
+        base = _base(format, before, _first_row(before))
     alone = format.alone(first.raw)
     return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), first.line), *pieces])
 
@@ -116,15 +116,25 @@ def _misfit(format: Format, source: Source, base: Inherited) -> str:
     return format.misfit(base, _first_row(source).raw, last)
 
 
-def _base(format: Format, first: FirstRow) -> Inherited | None:
-    """What the file with this first row goes on from; without a place, if the row is damaged and may name one."""
-    try:
-        record = loads(first.raw)
-    except ValueError:
-        record = None
-    if isinstance(record, dict):
+def _base(format: Format, source: Source, first: FirstRow) -> Inherited | None:
+    """What a file with this first row goes on from; without a place, if the row is damaged and may name one."""
+    record = _object(first.raw)
+    if record is not None:
         return format.inherited(record)
-    return Inherited("", -1, -1) if format.inherits is not None and format.inherits.search(first.raw) else None
+    if format.inherits is not None and format.inherits.search(first.raw):
+        return UNKNOWN
+    whole = next((block.raw(0) for block in read_blocks(source, Row, []) if block.rows), b"")
+    record = _object(whole)
+    return UNKNOWN if record is not None and format.inherited(record) is not None else None
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    """The record; None if these bytes are none."""
+    try:
+        record = loads(raw)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _first_row(source: Source) -> FirstRow:

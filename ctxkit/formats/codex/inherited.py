@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import spliced
-from ctxkit.formats.base import Inherited
+from ctxkit.formats.base import UNKNOWN, Inherited
 
 _BASE, MODE = ("payload", "history_base"), ("payload", "history_mode")
 PAGINATED, LEGACY = "paginated", "legacy"
@@ -20,9 +20,14 @@ PAGINATED, LEGACY = "paginated", "legacy"
 
 
 def inherited(first: dict[str, Any]) -> Inherited | None:
-    """What the file with this first row goes on from; None if it stands alone."""
+    """What the file with this first row goes on from; None if it stands alone.
+
+    A row with a number that is no `session_meta` is not the first: that one, and what it may name, is lost.
+    """
     payload = first.get("payload")
-    if first.get("type") != "session_meta" or not isinstance(payload, dict) or payload.get("history_mode") != PAGINATED:
+    if first.get("type") != "session_meta":
+        return UNKNOWN if _count(first.get("ordinal")) > 0 else None
+    if not isinstance(payload, dict) or payload.get("history_mode") != PAGINATED:
         return None
     base = payload.get("history_base")
     if base is None:
