@@ -461,7 +461,7 @@ def reread(opening: Opening) -> Opening:
 
     if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):
         return from_start()
-    damage: list[Damage] = list(opening.transcript.damage)
+    damage: list[Damage] = []
     blocks = BlockReader(whole, opening.format.row, damage, start=opening.laid_out.size, line=opening.next_line)
     row = opening.format.row  # `opening` holds the reader: in a circle, the file would stay open
     opening.reader.again = lambda: read_blocks(whole, row, [])
@@ -470,6 +470,9 @@ def reread(opening: Opening) -> Opening:
             return from_start()
         opening.reader.feed(block)
     transcript = opening.reader.finish()
+    if isinstance(whole, JoinedSource):
+        damage, transcript.damage = ([whole.where(one) for one in some] for some in (damage, transcript.damage))
+    damage = [*opening.transcript.damage, *damage]
     transcript.damage, transcript.inherited = _both(damage, transcript), opening.transcript.inherited
     found = msgspec.structs.replace(
         opening, source=source, laid_out=whole, transcript=transcript, next_line=blocks.line

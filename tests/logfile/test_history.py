@@ -283,10 +283,14 @@ def test_damage_is_told_with_the_file_that_has_it(fork: Path) -> None:
     text = parent.read_bytes()
     parent.write_bytes(text.replace(b'"call_id": "c1"', b"\0" * 15))
     damage = Log.open(fork).transcript.damage
-    assert damage and all(f"(in {parent})" in one.text for one in damage)
+    assert damage and all(one.file == str(parent) for one in damage)
+    assert text[damage[0].offset :].startswith(text.splitlines()[damage[0].line - 1])
     assert max(one.line for one in damage) <= text.count(b"\n")
     assert [one.code for one in Log.open(fork).check(notes=True) if one.code == "other-session"] == []
-    assert any(f"(in {parent})" in one.text for one in Log.open(fork).check())
+    assert any(one.where.startswith(f"{parent} line ") for one in Log.open(fork).check())
+    fork.write_bytes(fork.read_bytes()[:-20])
+    [own] = [one for one in Log.open(fork).transcript.damage if not one.file]
+    assert own.code == "torn-tail" and fork.read_bytes()[own.offset :].startswith(b'{"ordinal"')
 
 
 def test_a_page_is_not_its_thread(tmp_path: Path) -> None:
