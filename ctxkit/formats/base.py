@@ -143,7 +143,10 @@ class Format(Protocol):
         return None
 
     def history_files(self, beside: Path, thread: str) -> Sequence[Path]:
-        """The files that may hold a thread, found from a file or folder of the same program; the likeliest first."""
+        """The files that may hold a thread, found from a file or folder of the same program; the likeliest first.
+
+        Raises OSError if there is none where it could look, and it could not look everywhere.
+        """
         return ()
 
     def misfit(self, base: Inherited, first: bytes, last: bytes) -> str:

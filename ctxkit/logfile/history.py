@@ -8,11 +8,12 @@ a history that is shorter than the agent's is never given out in silence.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit.core.text.json_text import loads
-from ctxkit.errors import CtxkitError, MissingHistory
+from ctxkit.errors import CtxkitError, MissingHistory, reason_of
 from ctxkit.formats import registry
 from ctxkit.formats.base import UNKNOWN, Block, Format, Inherited, Row
 from ctxkit.store.joined import JoinedSource, Piece
@@ -46,14 +47,14 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     known = set() if path is None else {os.path.realpath(path)}
     while base is not None:
         try:
-            before = _named(format, beside, base, known)
+            before, row = _named(format, beside, base, known)
         except _Missing as missing:
             raise MissingHistory(f"its history begins in {base.thread or 'another file'}, {missing}") from missing
         if before.read(base.end - 1, 1) != b"\n":
             pieces.insert(0, Piece(Source(before.name, b"\n"), 0, 1, 1))
         pieces.insert(0, Piece(before, 0, base.end, 1))
         beside = Path(before.name)
-        base = _base(format, before, _first_row(before))
+        base = _base(format, before, row)
     alone = format.alone(first.raw)
     return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), first.line), *pieces])
 
@@ -80,7 +81,7 @@ class _Missing(Exception):
     """Why a history is not whole, as the end of a sentence."""
 
 
-def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]) -> Source:
+def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]) -> tuple[Source, FirstRow]:
     """The file that `base` names, looked for beside a file, then where the format's program keeps sessions.
 
     `known`: files of the history so far, none of which may come again. Raises _Missing.
@@ -90,30 +91,38 @@ def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]
     home = registry.HOMES.get(format.name)
     places = [] if beside is None else [beside]
     places += [] if home is None else [home.path(os.environ) / "any file in it"]
-    reasons: dict[Path, str] = {}
-    for path in (found for place in places for found in format.history_files(place, base.thread)):
+    reasons: dict[Path | str, str] = {}
+
+    def files() -> Iterator[Path]:
+        for place in places:
+            try:
+                yield from format.history_files(place, base.thread)
+            except OSError as error:
+                reasons[error.filename] = f"{error.filename} cannot be listed: {reason_of(error)}"
+
+    for path in files():
         try:
             source = open_log(path)
         except CtxkitError as error:
             reasons[path] = error.message
             continue
-        real = os.path.realpath(path)
-        reason = "goes on from itself" if real in known else _misfit(format, source, base)
+        real, first = str(source.path), _first_row(source)
+        reason = "goes on from itself" if real in known else _misfit(format, source, first, base)
         if not reason:
             known.add(real)
-            return source
+            return source, first
         reasons[path] = f"{path} {reason}"
     raise _Missing(f"but {'; '.join(reasons.values())}" if reasons else "which is not there")
 
 
-def _misfit(format: Format, source: Source, base: Inherited) -> str:
+def _misfit(format: Format, source: Source, first: FirstRow, base: Inherited) -> str:
     """Why a file is not the one that is named; "" if it is."""
     if source.size < base.end:
         return f"has {source.size} bytes, not {base.end}"
     last = _last_line(source, base.end)
     if last is None:
         return f"has no line that ends at byte {base.end}"
-    return format.misfit(base, _first_row(source).raw, last)
+    return format.misfit(base, first.raw, last)
 
 
 def _base(format: Format, source: Source, first: FirstRow) -> Inherited | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -194,6 +196,17 @@ def test_a_forked_subagent_of_claude_code(tmp_path: Path) -> None:
     assert [log.state().label(n) for n in log.listed()] == ["?1"]
     path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
     assert len(list(Log.open(path).entries())) == 1
+
+
+def test_a_folder_that_cannot_be_listed_is_not_empty(fork: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is named: nothing is said to be gone."""
+
+    def refused(folder: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    with pytest.raises(MissingHistory, match=f"but {fork.parent} cannot be listed: permission denied"):
+        Log.open(fork)
 
 
 def test_a_log_with_ops_is_not_even_looked_at(fork: Path) -> None:
