@@ -123,6 +123,26 @@ def test_resume(home: Path, tmp_path: Path) -> None:
     assert len(Log.open(changed.path).messages) == 4
 
 
+def test_ops_of_an_older_page(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Codex goes on with a newer file, which has none: whoever opens the thread by its name, or lists it, is told."""
+    monkeypatch.chdir(tmp_path)
+    pages.write(home, rows()[:4], [2], pages=True, cwd=str(tmp_path))
+    older = home / pages.name(1, page_of=0)
+    assert told("forget", str(older), "1-2", "--yes")[1] == 0
+    for words in (("show", "@"), ("sessions",), ("sessions", "--here"), ("show", f"@{pages.thread(0)}")):
+        assert str(older) not in run(*words).err.replace("1 session", "")
+    newest = pages.write(home, rows(), [2, 4], pages=True, cwd=str(tmp_path))
+    for words in (
+        ("show", "@"),
+        ("sessions",),
+        ("sessions", "--here"),
+        ("show", f"@{pages.thread(0)}"),
+        ("sessions", str(home)),
+    ):
+        assert f"ctxkit log {older}" in run(*words).err
+    assert "ctxkit log" not in run("show", str(newest)).err
+
+
 def test_salvage(home: Path, tmp_path: Path) -> None:
     """The own rows of a fork are copied; what is wrong in another file stays there, and is named with it."""
     child, parent = pages.write(home, rows(), [2, 4]), home / pages.name(1)

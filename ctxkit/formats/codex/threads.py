@@ -71,6 +71,17 @@ def older_pages(paths: Iterable[str]) -> set[str]:
     return older
 
 
+def older_files(page: Path) -> list[Path]:
+    """The other files of a thread, of the page with which Codex goes on with it; empty for any other file."""
+    name = _ROLLOUT.fullmatch(page.name)
+    if name is None or name[2] is None or not is_newest(page):
+        return []
+    try:
+        return [path for path in thread_files(page, name[1]) if path.name != page.name]
+    except OSError:
+        return []
+
+
 def is_newest(path: Path) -> bool:
     """Whether a file is the one with which Codex goes on with its thread."""
     name = _ROLLOUT.fullmatch(path.name)
