@@ -163,6 +163,10 @@ class Format(Protocol):
         """Whether a file whose history begins in another one is read from this row on, wherever it stands."""
         return False
 
+    def unopened(self, first: dict[str, Any], last: dict[str, Any]) -> tuple[str, bool] | None:
+        """Why its program does not open a file with these rows, and whether it is for the last one; None if it does."""
+        return None
+
     def is_newest(self, path: Path) -> bool:
         """Whether its program would go on with this file of a session, of which there may be others beside it."""
         return True

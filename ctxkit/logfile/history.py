@@ -38,7 +38,7 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     """
     if format.inherits is None:
         return None
-    first = _first_row(source)
+    first = first_row(source)
     base = _base(format, source, first)
     if base is None:
         return None
@@ -61,7 +61,7 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
 
 def goes_on(source: Source) -> Format | None:
     """The format of a file whose first row says that its history begins in another one; None for any other file."""
-    first = _first_row(source).raw
+    first = first_row(source).raw
     formats = map(registry.by_name, registry.DETECTED)
     return next((one for one in formats if one.inherits is not None and one.inherits.search(first)), None)
 
@@ -106,7 +106,7 @@ def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]
         except CtxkitError as error:
             reasons[path] = error.message
             continue
-        real, first = str(source.path), _first_row(source)
+        real, first = str(source.path), first_row(source)
         reason = "goes on from itself" if real in known else _misfit(format, source, first, base)
         if not reason:
             known.add(real)
@@ -127,17 +127,17 @@ def _misfit(format: Format, source: Source, first: FirstRow, base: Inherited) ->
 
 def _base(format: Format, source: Source, first: FirstRow) -> Inherited | None:
     """What a file with this first row goes on from; without a place, if the row is damaged and may name one."""
-    record = _object(first.raw)
+    record = object_of(first.raw)
     if record is not None:
         return format.inherited(record)
     if format.inherits is not None and format.inherits.search(first.raw):
         return UNKNOWN
     whole = next((block.raw(0) for block in read_blocks(source, Row, []) if block.rows), b"")
-    record = _object(whole)
+    record = object_of(whole)
     return UNKNOWN if record is not None and format.inherited(record) is not None else None
 
 
-def _object(raw: bytes) -> dict[str, Any] | None:
+def object_of(raw: bytes) -> dict[str, Any] | None:
     """The record; None if these bytes are none."""
     try:
         record = loads(raw)
@@ -146,7 +146,7 @@ def _object(raw: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _first_row(source: Source) -> FirstRow:
+def first_row(source: Source) -> FirstRow:
     """The first row of a file, of at most MAX_LINE bytes. Blank lines are no rows."""
     size = TAIL
     while True:

@@ -306,6 +306,25 @@ def test_damage_is_told_with_the_file_that_has_it(fork: Path) -> None:
     assert own.code == "torn-tail" and fork.read_bytes()[own.offset :].startswith(b'{"ordinal"')
 
 
+@pytest.mark.parametrize("cuts", [[], [2]], ids=["alone", "fork"])
+def test_what_codex_does_not_open_is_noted(cuts: list[int], tmp_path: Path) -> None:
+    """A file without a mode, or whose last row has no number, is read, and `check` says that Codex refuses it."""
+    path = write(tmp_path, logs_rows("user:one | say:first | user:two"), cuts)
+
+    def noted() -> list[tuple[int | None, str]]:
+        return [(one.line, one.text) for one in Log.open(path).check(notes=True) if one.code == "not-opened"]
+
+    assert noted() == []
+    raw = path.read_bytes()
+    last = raw.count(b"\n") + 1
+    path.write_bytes(raw + b"".join(json.dumps(row).encode() + b"\n" for row in logs_rows("say:2")))
+    assert noted() == [(last, "Codex does not open a paginated file whose last row has no ordinal")]
+    if not cuts:
+        path.write_bytes(raw.replace(b'"paginated"', b"null"))
+        assert noted() == [(1, "Codex does not open a file whose history_mode is null")]
+    assert not [one for one in Log.open(path).check() if one.code == "not-opened"]
+
+
 def test_a_page_is_not_its_thread(tmp_path: Path) -> None:
     """A base that names a thread means its first file, not a page that has other words at the same bytes."""
     child = write(tmp_path, logs_rows("user:one | say:first | user:two"), [2])

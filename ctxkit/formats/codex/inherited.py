@@ -37,6 +37,19 @@ def inherited(first: dict[str, Any]) -> Inherited | None:
     return Inherited(thread if isinstance(thread, str) else "", _count(rows), _count(end))
 
 
+def unopened(first: dict[str, Any], last: dict[str, Any]) -> tuple[str, bool] | None:
+    """Why Codex does not open a file with these rows, and whether it is for the last one; None if it does."""
+    payload = first.get("payload")
+    if first.get("type") != "session_meta" or not isinstance(payload, dict):
+        return None
+    mode = payload.get("history_mode", LEGACY)
+    if mode is None:
+        return "Codex does not open a file whose history_mode is null", False
+    if mode == PAGINATED and "ordinal" not in last:
+        return "Codex does not open a paginated file whose last row has no ordinal", True
+    return None
+
+
 def _count(value: Any) -> int:
     """A number of bytes or rows; -1 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else -1
