@@ -88,13 +88,16 @@ def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]
     """
     if not base.thread or base.rows < 1 or base.end < 1:
         raise _Missing("and ctxkit cannot tell up to where")
-    home = registry.HOMES.get(format.name)
-    places = [] if beside is None else [beside]
-    places += [] if home is None else [home.path(os.environ) / "any file in it"]
     reasons: dict[Path | str, str] = {}
 
+    def places() -> Iterator[Path]:
+        if beside is not None:
+            yield beside
+        if (home := registry.HOMES.get(format.name)) is not None:
+            yield home.path(os.environ) / "any file in it"
+
     def files() -> Iterator[Path]:
-        for place in places:
+        for place in places():
             try:
                 yield from format.history_files(place, base.thread)
             except OSError as error:
