@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, find_sessions
+from ctxkit.store.scan import Scan
 from tests.cli.runner import ctxkit as run
 from tests.formats.codex import logs, pages
 
@@ -32,6 +33,14 @@ def told(*words: str, stdin: bytes = b"") -> tuple[str, int]:
     """What a command prints, and its exit code."""
     ran = run(*words, stdin=stdin)
     return ran.out.decode(), ran.code
+
+
+def scan_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are as large ones are: a scan runs beside the reading, and is over before anything is read."""
+    monkeypatch.setattr("ctxkit.store.scan.LARGE", 0)
+    monkeypatch.setattr("ctxkit.store.scan.READ_ALL", 0)
+    check = Scan.check
+    monkeypatch.setattr(Scan, "check", lambda scan, offset: (scan._done.wait(), check(scan, offset))[1])
 
 
 def test_a_thread_is_one_session(home: Path) -> None:
@@ -114,8 +123,85 @@ def test_resume(home: Path, tmp_path: Path) -> None:
     assert len(Log.open(changed.path).messages) == 4
 
 
+def test_ops_of_an_older_page(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Codex goes on with a newer file, which has none: whoever opens the thread by its name, or lists it, is told."""
+    monkeypatch.chdir(tmp_path)
+    pages.write(home, rows()[:4], [2], pages=True, cwd=str(tmp_path))
+    older = home / pages.name(1, page_of=0)
+    assert told("forget", str(older), "1-2", "--yes")[1] == 0
+    for words in (("show", "@"), ("sessions",), ("sessions", "--here"), ("show", f"@{pages.thread(0)}")):
+        assert str(older) not in run(*words).err.replace("1 session", "")
+    newest = pages.write(home, rows(), [2, 4], pages=True, cwd=str(tmp_path))
+    for words in (
+        ("show", "@"),
+        ("sessions",),
+        ("sessions", "--here"),
+        ("show", f"@{pages.thread(0)}"),
+        ("sessions", str(home)),
+    ):
+        assert f"ctxkit log {older}" in run(*words).err
+    assert "ctxkit log" not in run("show", str(newest)).err
+
+
+def test_salvage(home: Path, tmp_path: Path) -> None:
+    """The own rows of a fork are copied; what is wrong in another file stays there, and is named with it."""
+    child, parent = pages.write(home, rows(), [2, 4]), home / pages.name(1)
+    raw = child.read_bytes()
+    child.write_bytes(raw.replace(b'"three"', b'"three', 1))
+    found = json.loads(told("salvage", str(child), "-o", str(home / "clean.jsonl"), "--json")[0].splitlines()[0])
+    whole, left = child.read_bytes().splitlines(keepends=True), child.read_bytes()
+    assert left[found["offset"] :][: found["size"]] == whole[1]
+    assert (home / "clean.jsonl").read_bytes() == whole[0] + whole[2]
+    assert len(Log.open(home / "clean.jsonl").messages) == 4  # two answers side by side are one
+    child.write_bytes(raw)
+    parent.write_bytes(parent.read_bytes().replace(b'"role": "user"', b"\0" * 14, 1))
+    ran = run("salvage", str(child), "-o", str(home / "equal.jsonl"))
+    assert ran.code == 0 and (home / "equal.jsonl").read_bytes() == raw
+    assert f"{parent} is damaged" in ran.err and "--to codex" in ran.err
+    assert f"{parent}:2: nul-block" in run("show", str(child)).err and "salvage:" not in told("recover", str(child))[0]
+    assert told("export", str(child), "--to", "codex", "-o", str(tmp_path / "one.jsonl"))[1] == 0
+    assert told("salvage", str(tmp_path / "one.jsonl"), "-o", str(tmp_path / "two.jsonl"))[1] == 0
+    assert len(Log.open(tmp_path / "two.jsonl").messages) == 4 and told("check", str(tmp_path / "two.jsonl"))[1] == 0
+    parent.unlink()
+    child.write_bytes(raw[:-20])
+    assert told("salvage", str(child), "-o", str(home / "tail.jsonl"))[1] == 0
+    assert (home / "tail.jsonl").read_bytes() == b"".join(raw.splitlines(keepends=True)[:-1])
+
+
 def test_sql_counts_a_thread_once(home: Path) -> None:
     """A dataset of forks: messages of each context, and each log with its own name."""
     pages.write(home, rows(), [4])
     out, _ = told("sql", str(home), "select count(*), count(distinct transcript_id) from messages")
     assert out.splitlines()[1].split("\t") == ["11", "2"]
+
+
+def test_recall_in_a_folder_without_the_parent(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search below a folder finds what a search of each log finds, also once the words of all are indexed."""
+    child = pages.write(home, rows(), [4])
+    below = home.parent / "02"
+    below.mkdir()
+    child = child.rename(below / child.name)
+    monkeypatch.setattr("ctxkit.store.index.JUST_NOW", 0)
+    for _ in range(2):
+        assert "one HERON" in told("recall", str(below), "HERON")[0]
+    assert told("recall", str(below), "ibis")[1] == 1
+    assert [one.path for one in find_sessions([below]).sessions] == [child]
+    assert child.name in told("sessions", str(below), "--grep", "HERON")[0]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["log", "folder"])
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+def test_recall_without_the_whole_history(home: Path, monkeypatch: pytest.MonkeyPatch, large: bool, many: bool) -> None:
+    """What is not found is not nowhere, if a part of the history could not be read."""
+    child = pages.write(home, rows(), [4])
+    (home / pages.name(0)).unlink()
+    if large:
+        scan_first(monkeypatch)
+    assert "missing-history" in run("recall", str(home if many else child), "HERON").err
+
+
+def test_recall_in_a_large_fork(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That its own bytes lack the text ends no reading."""
+    child = pages.write(home, rows(), [4])
+    scan_first(monkeypatch)
+    assert "one HERON" in told("recall", str(child), "HERON")[0]

@@ -56,7 +56,7 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """Ends of errors for a file that cannot be read."""
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
-LOOKS = frozenset({"agents", "check", "log", "recall", "show", "status", "why"})
+LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "show", "status", "why"})
 """Commands that read a log without the history that it goes on from, if that is missing and the log has no ops."""
 REPORTED = 10
 """Damaged places that are reported one by one; the others are only counted."""
@@ -217,7 +217,7 @@ def _report(log: Log) -> None:
         if damage:
             streams.event("warning", "damage")
         for one in damage[:REPORTED]:
-            streams.say(f"{name}:{one.line}: {one.code}: {one.text}")
+            streams.say(f"{one.file or name}:{one.line}: {one.code}: {one.text}")
         if len(damage) > REPORTED:
             streams.say(f"{name}: {len(damage) - REPORTED} more damaged places: ctxkit check LOG")
 

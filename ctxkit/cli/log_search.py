@@ -25,11 +25,13 @@ from ctxkit.errors import (
     CtxkitError,
     ExitCode,
     ManyConversations,
+    MissingHistory,
     NothingMatched,
     UnknownAgent,
     UnknownFormat,
     Usage,
 )
+from ctxkit.logfile.history import goes_on, joined
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.project_sessions import project, project_sessions
@@ -38,7 +40,7 @@ from ctxkit.store.joined import JoinedSource
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
-from ctxkit.store.source import open_log
+from ctxkit.store.source import Source, open_log
 
 if TYPE_CHECKING:
     from ctxkit.cli.regex_timeout import RegexTimeout
@@ -222,15 +224,33 @@ class LogSearch:
                 if not may_be_log(source.read(0, START)):
                     return
                 self.logs += ".git" not in path.parts  # texts there may look like logs
-                scan = self.scan()
-                scan.start(source, beside=False)
-                if not (scan.everywhere or scan.stretches() or Sidecar(path).may_hold_ops()):
+                if not (self.may_hold(path, source) or Sidecar(path).may_hold_ops()):
                     self.print_count(str(path), 0)
                     return
         except CtxkitError as error:
             self.report(str(path), _shut(path) or error)
             return
         self.search_one_of_many(file_name(path), inside=True)
+
+    def may_hold(self, path: Path, source: Source) -> bool:
+        """Whether a file, or one in which its history begins and that is not searched itself, has traces of the text.
+
+        True too if such a file is missing: whoever opens the log is told.
+        """
+        scan = self.scan()
+        scan.start(source, beside=False)
+        if scan.everywhere or scan.stretches():
+            return True
+        format = goes_on(source)
+        try:
+            whole = joined(path, source, format) if format is not None else None
+        except MissingHistory:
+            return True
+        if whole is None or (self.kinds is None and self.searched_elsewhere(whole)):
+            return False
+        scan = self.scan()
+        scan.start(whole, beside=False)
+        return bool(scan.stretches())
 
     def search_only(self, place: str) -> None:
         """Search the only log. Its errors are errors of the command."""
@@ -310,7 +330,7 @@ class LogSearch:
         early = not (beside or self.reading.sidecar or self.reading.conversation or criteria(self.selecting))
         try:
             log = opened(place, self.reading, self.looking, command="recall",
-                         before=lambda source: scan.start(source, early=early))  # fmt: skip
+                         before=lambda source: scan.start(source, early=early and goes_on(source) is None))  # fmt: skip
         except NothingMatched:  # its bytes cannot hold the text
             self.print_count(place, 0)
             return
@@ -376,14 +396,13 @@ class LogSearch:
             else:
                 streams.out(name)
 
-    def searched_elsewhere(self, log: Log) -> int:
-        """How many of the first messages of a log stand in other files (replay 70) that are searched too."""
-        if not isinstance(log.opening.laid_out, JoinedSource):
-            return 0
+    def searched_elsewhere(self, whole: Source) -> bool:
+        """Whether the files in which a history begins (replay 70) are all searched too."""
+        if not isinstance(whole, JoinedSource):
+            return False
         places = [Path(os.path.realpath(place)) for place in self.places if place != "-"]
-        others = (Path(os.path.realpath(path)) for path in log.opening.laid_out.others)
-        every = all(any(place == path or place in path.parents for place in places) for path in others)
-        return log.transcript.inherited if every else 0
+        others = (Path(os.path.realpath(path)) for path in whole.others)
+        return all(any(place == path or place in path.parents for place in places) for path in others)
 
     def matching(self, log: Log, search: Search) -> Iterator[SearchHit]:
         """The hits that fit the criteria and --state."""
@@ -395,7 +414,8 @@ class LogSearch:
         try:
             hits = search.hits()
             alike = self.many and self.kinds is None  # else what ops decided counts, which each log does by itself
-            if alike and (inherited := self.searched_elsewhere(log)):
+            if alike and self.searched_elsewhere(log.opening.laid_out):
+                inherited = log.transcript.inherited
                 hits = (hit for hit in hits if not (isinstance(hit.name, int) and hit.name <= inherited))
             if self.kinds is not None:
                 kinds = self.kinds

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import closing
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -19,10 +21,12 @@ from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.session_list import fitted, remarks
 from ctxkit.cli.terminal.wrap import USUAL
 from ctxkit.errors import ExitCode, NoSuchSession, TwoSessions
+from ctxkit.formats.codex.threads import older_files
 from ctxkit.search.naming import ELSEWHERE, NamedSession, candidates, find_session, is_name
 from ctxkit.search.project_sessions import SessionFile, project, project_sessions
 from ctxkit.search.resumed import origin, sources
 from ctxkit.search.sessions import find_files
+from ctxkit.store.sidecar import Sidecar
 
 if TYPE_CHECKING:
     from ctxkit.logfile.read import Opening
@@ -86,6 +90,15 @@ def report_session(path: str, opening: Opening) -> None:
     room = (streams.Streams.err_columns or USUAL) - cells(start) - cells(end)
     words = fitted(title, min(TITLE, room) if room >= SHORTEST else TITLE)
     streams.say(f"{start}{words}{end}" if title else f"{start}{end[1:]}")
+    tell_older(Path(path))
+
+
+def tell_older(path: Path) -> None:
+    """Say that ops were made of an older file of the thread with which Codex goes on in this one."""
+    for older in older_files(path):
+        if Sidecar(older).may_hold_ops():
+            call = shlex.join(["ctxkit", "log", str(older)])
+            streams.say(f"Codex goes on with a newer file of this thread, in which older changes do not count: {call}")
 
 
 def project_names(folder: str | None = None) -> dict[str, str]:

@@ -109,7 +109,8 @@ SHORT = 8
 class Damage(msgspec.Struct, frozen=True):
     """One damaged place: `line` is 1-based, `offset` in bytes from the start of the log; `code` is stable.
 
-    `note`: worth knowing, and no fault (`Finding`).
+    `note`: worth knowing, and no fault (`Finding`). `file`: the path of the file in which both count, where that is
+    another one, in which the history begins; "" for the log itself.
     """
 
     line: int
@@ -117,6 +118,12 @@ class Damage(msgspec.Struct, frozen=True):
     code: str
     text: str
     note: bool = False
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """`line 7`, with the file before it if it is not the log."""
+        return f"{self.file} line {self.line}" if self.file else f"line {self.line}"
 
 
 def missing_parent(line: int, offset: int, parent: str) -> Damage:

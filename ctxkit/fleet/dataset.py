@@ -53,7 +53,8 @@ class SourceEntry(msgspec.Struct, omit_defaults=True):
     bytes and those of its sidecar; `size`: bytes; `transcripts`: how many it has, 0 if it is no log.
 
     `failed`: it could not be read at all, so that its row has nothing but the reason; or a run that was about to put in
-    or take out its rows did not come to its end.
+    or take out its rows did not come to its end. `before`: what `sources.before` said of the files in which its
+    history begins.
     """
 
     stamp: str
@@ -61,6 +62,7 @@ class SourceEntry(msgspec.Struct, omit_defaults=True):
     size: int
     transcripts: int
     failed: bool = False
+    before: tuple[str, ...] = ()
 
 
 Ledger = dict[str, SourceEntry]

@@ -23,7 +23,7 @@ from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.fleet.dataset import Dataset, DatasetHead, Ledger, SourceEntry, shard_name
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
-from ctxkit.fleet.sources import SourceBytes, SourceFile, holds, may_have_rows
+from ctxkit.fleet.sources import SourceBytes, SourceFile, before, holds, may_have_rows
 from ctxkit.fleet.tables import TABLES, arrow, schema, table
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.index import settled
@@ -141,6 +141,8 @@ class _Shard:
         known = self.ledger.get(one.name)
         if known is None or known.failed or one.error or (one.named and not known.transcripts):
             return None
+        if known.before and known.before != before(one.name):
+            return None
         if one.stamp and known.stamp == one.stamp:
             return known
         if known.size != one.size and not one.beside:
@@ -195,7 +197,7 @@ class _Shard:
             made = empty() | {"transcripts": [unread(one.name, said)]}
             return SourceEntry("", "", one.size, 1, failed=True), made
         report.bytes += len(found.data)
-        size, digest, stamp = len(found.data), _digest(found), _trusted(one)
+        size, digest, stamp, history = len(found.data), _digest(found), _trusted(one), before(one.name)
         if not may_have_rows(one) and not may_be_log(found.data[:START]):
             return self._skipped(one, SourceEntry(stamp, digest, size, 0))
         made = rows(found.data, one.name, sidecar=found.sidecar, redact=head.redact)
@@ -205,7 +207,7 @@ class _Shard:
         if wrong is not None:
             report.refused[one.name] = wrong
         report.transcripts += len(made["transcripts"])
-        return SourceEntry(stamp, digest, size, len(made["transcripts"])), made
+        return SourceEntry(stamp, digest, size, len(made["transcripts"]), before=history), made
 
     def _skipped(self, one: SourceFile, entry: SourceEntry) -> tuple[SourceEntry, Rows]:
         """Count a file that is no log: it is known, and has no rows."""

@@ -17,9 +17,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from ctxkit.core.log_name import plain_name
-from ctxkit.errors import CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
+from ctxkit.errors import CtxkitError, MissingHistory, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.fleet.rows import CONFIG
 from ctxkit.fleet.tables import missing
+from ctxkit.logfile.history import goes_on, joined
 from ctxkit.store.folder import LOG_ENDINGS, is_sidecar, sidecar_name, walk
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar
@@ -100,6 +101,24 @@ def holds(place: str, name: str) -> bool:
     """Whether a source is a place, or below it."""
     whole = place.rstrip("/") if is_url(place) else local(place)
     return name == whole or name.startswith(whole.rstrip("/") + "/")
+
+
+def before(name: str) -> tuple[str, ...]:
+    """The files in which the history of a local log begins, each with its stamp, or why they cannot be read; () for a
+    log that is whole. It changes when one of them does.
+    """
+    if is_url(name):
+        return ()
+    try:
+        with open_log(Path(name)) as source:
+            format = goes_on(source)
+            whole = None if format is None else joined(Path(name), source, format)
+            others = () if whole is None else whole.others
+        return tuple(f"{path} {_stamp(os.stat(path))}" for path in others)
+    except MissingHistory as error:
+        return (error.message,)
+    except (CtxkitError, OSError):  # reading it says why
+        return ()
 
 
 def _local(place: str) -> Iterator[SourceFile]:

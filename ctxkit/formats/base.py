@@ -90,6 +90,10 @@ class Inherited(NamedTuple):
     end: int
 
 
+UNKNOWN = Inherited("", -1, -1)
+"""It goes on from something that cannot be read."""
+
+
 class Format(Protocol):
     """One shape of transcript. A format derives from it and overrides what its program does differently."""
 
@@ -140,7 +144,10 @@ class Format(Protocol):
         return None
 
     def history_files(self, beside: Path, thread: str) -> Sequence[Path]:
-        """The files that may hold a thread, found from a file or folder of the same program; the likeliest first."""
+        """The files that may hold a thread, found from a file or folder of the same program; the likeliest first.
+
+        Raises OSError if there is none where it could look, and it could not look everywhere.
+        """
         return ()
 
     def misfit(self, base: Inherited, first: bytes, last: bytes) -> str:
@@ -152,6 +159,14 @@ class Format(Protocol):
     def alone(self, first: bytes) -> bytes:
         """The first row of a file, without what `inherited` reads from it: that of a file with the whole history."""
         return first
+
+    def begins(self, row: Any) -> bool:
+        """Whether a file whose history begins in another one is read from this row on, wherever it stands."""
+        return False
+
+    def unopened(self, first: dict[str, Any], last: dict[str, Any]) -> tuple[str, bool] | None:
+        """Why its program does not open a file with these rows, and whether it is for the last one; None if it does."""
+        return None
 
     def is_newest(self, path: Path) -> bool:
         """Whether its program would go on with this file of a session, of which there may be others beside it."""

@@ -8,15 +8,16 @@ a history that is shorter than the agent's is never given out in silence.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxkit.core.text.json_text import loads
-from ctxkit.errors import CtxkitError, MissingHistory
+from ctxkit.errors import CtxkitError, MissingHistory, reason_of
 from ctxkit.formats import registry
-from ctxkit.formats.base import Format, Inherited
+from ctxkit.formats.base import UNKNOWN, Block, Format, Inherited, Row
 from ctxkit.store.joined import JoinedSource, Piece
-from ctxkit.store.jsonl import MAX_LINE
+from ctxkit.store.jsonl import MAX_LINE, read_blocks
 from ctxkit.store.source import TAIL, Source, open_log
 
 HINT = "nothing was changed; put the file of that thread beside it, or where its program keeps sessions"
@@ -37,8 +38,8 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     """
     if format.inherits is None:
         return None
-    first = _first_row(source)
-    base = _base(format, first)
+    first = first_row(source)
+    base = _base(format, source, first)
     if base is None:
         return None
     pieces = [Piece(source, first.start + len(first.raw), source.size, first.line + 1)]
@@ -46,70 +47,109 @@ def joined(path: Path | None, source: Source, format: Format) -> JoinedSource | 
     known = set() if path is None else {os.path.realpath(path)}
     while base is not None:
         try:
-            before = _named(format, beside, base, known)
+            before, row = _named(format, beside, base, known)
         except _Missing as missing:
             raise MissingHistory(f"its history begins in {base.thread or 'another file'}, {missing}") from missing
         if before.read(base.end - 1, 1) != b"\n":
             pieces.insert(0, Piece(Source(before.name, b"\n"), 0, 1, 1))
         pieces.insert(0, Piece(before, 0, base.end, 1))
         beside = Path(before.name)
-        base = _base(format, _first_row(before))
+        base = _base(format, before, row)
     alone = format.alone(first.raw)
     return JoinedSource(source.name, [Piece(Source(source.name, alone), 0, len(alone), first.line), *pieces])
+
+
+def goes_on(source: Source) -> Format | None:
+    """The format of a file whose first row says that its history begins in another one; None for any other file."""
+    first = first_row(source).raw
+    formats = map(registry.by_name, registry.DETECTED)
+    return next((one for one in formats if one.inherits is not None and one.inherits.search(first)), None)
+
+
+def begun_anew(source: Source, block: Block, format: Format) -> str:
+    """Why rows before one of these are not part of a joined history; "" if all are. They are not cut off: which of many
+    files begins anew is only known at its end.
+    """
+    if isinstance(source, JoinedSource):
+        for row, offset, line in zip(block.rows, block.offsets, block.lines, strict=True):
+            if format.begins(row) and (name := source.within(offset)):
+                return f"its history is not told by all rows of its files: {name} begins anew at line {line}"
+    return ""
 
 
 class _Missing(Exception):
     """Why a history is not whole, as the end of a sentence."""
 
 
-def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]) -> Source:
+def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]) -> tuple[Source, FirstRow]:
     """The file that `base` names, looked for beside a file, then where the format's program keeps sessions.
 
     `known`: files of the history so far, none of which may come again. Raises _Missing.
     """
     if not base.thread or base.rows < 1 or base.end < 1:
         raise _Missing("and ctxkit cannot tell up to where")
-    home = registry.HOMES.get(format.name)
-    places = [] if beside is None else [beside]
-    places += [] if home is None else [home.path(os.environ) / "any file in it"]
-    reasons: dict[Path, str] = {}
-    for path in (found for place in places for found in format.history_files(place, base.thread)):
+    reasons: dict[Path | str, str] = {}
+
+    def places() -> Iterator[Path]:
+        if beside is not None:
+            yield beside
+        if (home := registry.HOMES.get(format.name)) is not None:
+            yield home.path(os.environ) / "any file in it"
+
+    def files() -> Iterator[Path]:
+        for place in places():
+            try:
+                yield from format.history_files(place, base.thread)
+            except OSError as error:
+                reasons[error.filename] = f"{error.filename} cannot be listed: {reason_of(error)}"
+
+    for path in files():
         try:
             source = open_log(path)
         except CtxkitError as error:
             reasons[path] = error.message
             continue
-        real = os.path.realpath(path)
-        reason = "goes on from itself" if real in known else _misfit(format, source, base)
+        real, first = str(source.path), first_row(source)
+        reason = "goes on from itself" if real in known else _misfit(format, source, first, base)
         if not reason:
             known.add(real)
-            return source
+            return source, first
         reasons[path] = f"{path} {reason}"
     raise _Missing(f"but {'; '.join(reasons.values())}" if reasons else "which is not there")
 
 
-def _misfit(format: Format, source: Source, base: Inherited) -> str:
+def _misfit(format: Format, source: Source, first: FirstRow, base: Inherited) -> str:
     """Why a file is not the one that is named; "" if it is."""
     if source.size < base.end:
         return f"has {source.size} bytes, not {base.end}"
     last = _last_line(source, base.end)
     if last is None:
         return f"has no line that ends at byte {base.end}"
-    return format.misfit(base, _first_row(source).raw, last)
+    return format.misfit(base, first.raw, last)
 
 
-def _base(format: Format, first: FirstRow) -> Inherited | None:
-    """What the file with this first row goes on from; without a place, if the row is damaged and may name one."""
-    try:
-        record = loads(first.raw)
-    except ValueError:
-        record = None
-    if isinstance(record, dict):
+def _base(format: Format, source: Source, first: FirstRow) -> Inherited | None:
+    """What a file with this first row goes on from; without a place, if the row is damaged and may name one."""
+    record = object_of(first.raw)
+    if record is not None:
         return format.inherited(record)
-    return Inherited("", -1, -1) if format.inherits is not None and format.inherits.search(first.raw) else None
+    if format.inherits is not None and format.inherits.search(first.raw):
+        return UNKNOWN
+    whole = next((block.raw(0) for block in read_blocks(source, Row, []) if block.rows), b"")
+    record = object_of(whole)
+    return UNKNOWN if record is not None and format.inherited(record) is not None else None
 
 
-def _first_row(source: Source) -> FirstRow:
+def object_of(raw: bytes) -> dict[str, Any] | None:
+    """The record; None if these bytes are none."""
+    try:
+        record = loads(raw)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def first_row(source: Source) -> FirstRow:
     """The first row of a file, of at most MAX_LINE bytes. Blank lines are no rows."""
     size = TAIL
     while True:

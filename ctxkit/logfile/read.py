@@ -28,7 +28,7 @@ from ctxkit.formats.containers import Container
 from ctxkit.formats.foreign_keys import TRACES
 from ctxkit.logfile import ownership
 from ctxkit.logfile.empty_messages import LARGE, silence
-from ctxkit.logfile.history import HINT, joined
+from ctxkit.logfile.history import HINT, begun_anew, joined
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import BlockReader, read_blocks
@@ -191,6 +191,7 @@ def read_source(
     blocks = read_from_start(damage)
     for block in limited(iter(blocks), rows):
         reader.feed(block)
+        missing = missing or begun_anew(laid_out, block, format_)
         if progress is not None:
             progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
@@ -454,18 +455,27 @@ def reread(opening: Opening) -> Opening:
         grown = grown and same and not opening.reader.released
     whole = opening.laid_out.grown(source) if isinstance(opening.laid_out, JoinedSource) else source
     alike = opening.laid_out is opening.source or whole is not source
-    if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):
+
+    def from_start() -> Opening:
         return read_source(
             opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation,
             format=opening.format.name, partial=bool(opening.transcript.missing), own=opening.own,
         )  # fmt: skip
-    damage: list[Damage] = list(opening.transcript.damage)
+
+    if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):
+        return from_start()
+    damage: list[Damage] = []
     blocks = BlockReader(whole, opening.format.row, damage, start=opening.laid_out.size, line=opening.next_line)
     row = opening.format.row  # `opening` holds the reader: in a circle, the file would stay open
     opening.reader.again = lambda: read_blocks(whole, row, [])
     for block in blocks:
+        if begun_anew(whole, block, opening.format):
+            return from_start()
         opening.reader.feed(block)
     transcript = opening.reader.finish()
+    if isinstance(whole, JoinedSource):
+        damage, transcript.damage = ([whole.where(one) for one in some] for some in (damage, transcript.damage))
+    damage = [*opening.transcript.damage, *damage]
     transcript.damage, transcript.inherited = _both(damage, transcript), opening.transcript.inherited
     found = msgspec.structs.replace(
         opening, source=source, laid_out=whole, transcript=transcript, next_line=blocks.line

@@ -285,7 +285,7 @@ def _names(messages: Sequence[Message], kind: Literal["agent", "thread"]) -> Map
 def _damage(log: OpenLog) -> Iterable[DamagedPlace]:
     own: Iterable[Damage] = (*log.transcript.damage, *log.transcript.broken, *log.ledger.damage)
     for one in own:
-        yield DamagedPlace(f"line {one.line}", one.code, one.text)
+        yield DamagedPlace(one.place, one.code, one.text)
     for alone in unpaired(log.messages):
         if alone.code in log.opening.format.leaves:  # else its program mends it, or nobody sends it: a note of `check`
             yield DamagedPlace(f"message {alone.n}", alone.code, alone.text)

@@ -71,8 +71,8 @@ def _lines(log: OpenLog, *, close: bool = True) -> Iterator[Finding]:
     broken = log.transcript.broken
     if close:
         broken = [*(one for one in broken if one.code == "missing-history"), *soundness(log)]
-    for one in sorted((*log.transcript.damage, *log.ledger.damage, *broken), key=lambda one: one.line):
-        yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset, one.note)
+    for one in sorted((*log.transcript.damage, *log.ledger.damage, *broken), key=lambda one: (one.file, one.line)):
+        yield Finding(one.place, one.code, one.text, one.line, one.offset, one.note)
     for one in log.opening.sidecar_damage:
         yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)
 

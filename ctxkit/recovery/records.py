@@ -15,6 +15,7 @@ import msgspec
 from ctxkit.core.messages import Damage, missing_parent
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.formats.base import Block, RecordLinks, Row
+from ctxkit.logfile.history import first_row, object_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import read_blocks
@@ -38,34 +39,54 @@ class Record(msgspec.Struct, gc=False):
 
 def soundness(log: OpenLog) -> list[Damage]:
     """What is wrong with records and their links, in the order of the lines, without what reading has reported."""
-    known = {(one.line, one.code) for one in log.transcript.damage}
+    known = {(one.file, one.line, one.code) for one in log.transcript.damage}
     look, links_of = _Look(), log.opening.format.links
     odd = [one.offset for one in log.messages if is_unreadable(log.content(one.n))]
     found: list[Damage] = []
     records: list[Record] = []
+    last: tuple[dict[str, Any], int, int] | None = None
     for block in read_blocks(log.opening.laid_out, Row, []):
-        found += _unreadable(block, odd, known)
+        found += _unreadable(block, odd)
         for i, row in enumerate(block.rows):
             raw = block.raw(i)
             line, offset = block.lines[i], block.offsets[i]
             record = look.decode(raw)
-            found += [Damage(line, offset, code, words) for code, words in look.notes if (line, code) not in known]
+            found += [Damage(line, offset, code, words) for code, words in look.notes]
             if isinstance(record, dict) and not isinstance(row.ctxkit, str):
+                last = record, line, offset
                 links = links_of(record)
                 if links is not None:
                     records.append(Record(line, offset, links, hash(raw)))
     found += (*_twice(records), *_missing(records), *_cycles(records), *_sessions(records))
+    found += _unopened(log, last)
     laid_out = log.opening.laid_out
     if isinstance(laid_out, JoinedSource):  # whose records are of several files, each of a session of its own
         found = [laid_out.where(one) for one in found if one.code != "other-session"]
     if "other-session" not in log.opening.format.leaves:
         found = [msgspec.structs.replace(one, note=True) if one.code == "other-session" else one for one in found]
-    return sorted(found, key=lambda one: one.line)
+    return sorted((one for one in found if _is_new(one, known)), key=lambda one: (one.file, one.line))
 
 
-def _unreadable(block: Block, odd: list[int], known: set[tuple[int, str]]) -> Iterator[Damage]:
+def _unopened(log: OpenLog, last: tuple[dict[str, Any], int, int] | None) -> Iterator[Damage]:
+    """Why the log's program would not open its file. `last`: its last record, with its line and offset."""
+    first = first_row(log.opening.source) if last is not None else None
+    record = None if first is None else object_of(first.raw)
+    if first is not None and record is not None and last is not None:
+        reason = log.opening.format.unopened(record, last[0])
+        if reason is not None:
+            line, offset = last[1:] if reason[1] else (first.line, 0)
+            yield Damage(line, offset, "not-opened", reason[0], note=True)
+
+
+def _is_new(damage: Damage, known: set[tuple[str, int, str]]) -> bool:
+    """Whether reading has not reported it. A record that is nested too deeply is unreadable, too."""
+    codes = ("unreadable", "too-deep") if damage.code == "unreadable" else (damage.code,)
+    return all((damage.file, damage.line, code) not in known for code in codes)
+
+
+def _unreadable(block: Block, odd: list[int]) -> Iterator[Damage]:
     """The records of a block whose message cannot be read in full, each once; `odd`: offsets of such messages."""
-    reported = {line for line, code in known if code in ("unreadable", "too-deep")}
+    reported = set[int]()
     for offset in odd if block.rows else ():
         i = bisect_right(block.offsets, offset) - 1
         line = block.lines[i]

@@ -22,6 +22,7 @@ from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import containers
 from ctxkit.formats.base import Row
 from ctxkit.logfile.open import OpenLog
+from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Source
 
@@ -71,16 +72,18 @@ class Salvaged(msgspec.Struct):
 
 
 def salvage(log: OpenLog) -> Salvaged:
-    """A clean copy of `log` with the same messages. Only its own bytes are copied: ops in a sidecar stay there.
+    """A clean copy of `log` with the same messages. Only its own bytes are copied: ops in a sidecar stay there, and
+    inherited messages in their files.
 
     Raises UnknownFormat for one damaged JSON text, which has no records that could be copied one by one.
     """
     made = Salvaged(iter(()))
     opening = log.opening
-    if opening.laid_out is not opening.source:
-        made.pieces = _counted(made, _document(log, made))
+    if opening.laid_out is opening.source or isinstance(opening.laid_out, JoinedSource):
+        damage = [one for one in log.transcript.damage if not one.file]
+        made.pieces = _counted(made, _Copy(opening.source, damage, made).pieces())
     else:
-        made.pieces = _counted(made, _Copy(opening.source, log.transcript.damage, made).pieces())
+        made.pieces = _counted(made, _document(log, made))
     return made
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import CtxkitError
+from ctxkit.logfile.history import goes_on
 from ctxkit.search.file_cache import key
 from ctxkit.store.folder import FolderEntry
 from ctxkit.store.index import settled, stamp
 from ctxkit.store.source import open_log
-from ctxkit.store.words import NO_LOG, WordIndex, available, looked_at
+from ctxkit.store.words import NO_LOG, ODD, PLAIN, WordIndex, available, looked_at
 
 BUDGET = 0.5
 """Seconds that a run spends on indexing new files; the others are left for the next run."""
@@ -83,6 +84,8 @@ def _row(path: bytes, found: os.stat_result) -> tuple[str, int, bytes] | None:
     try:
         with open_log(os.fsdecode(path)) as source:
             what, text = looked_at(source)
+            if what == PLAIN and goes_on(source) is not None:  # the text may stand in the file before it
+                what, text = ODD, b""
         now = os.stat(path)
     except (CtxkitError, OSError):
         return None

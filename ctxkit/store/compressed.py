@@ -13,8 +13,10 @@ from typing import Any
 
 from ctxkit.errors import CannotUnpack
 
-MAGIC = b"\x28\xb5\x2f\xfd"
-"""The first bytes of a frame (RFC 8878, 3.1.1)."""
+MAGIC = 4
+"""How many bytes begin a frame."""
+_FRAME, _SKIPPED = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
+"""The first bytes of a frame (RFC 8878, 3.1.1); those of one to skip, without the first, 0x50 to 0x5f (3.1.2)."""
 LARGEST = 2 << 30
 """Unpacked bytes that are read at most: 100 KB can unpack to any size, and would fill a disk."""
 _PIECE = 1 << 20
@@ -23,7 +25,7 @@ _AS_IS = "nothing was read or changed"
 
 def is_compressed(start: bytes) -> bool:
     """Whether a file with this start is compressed."""
-    return start.startswith(MAGIC)
+    return start.startswith(_FRAME) or (start[1:MAGIC] == _SKIPPED and start[0] >> 4 == 5)
 
 
 def unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:

@@ -21,6 +21,8 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.store.source import SeenLog, Source
 
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
 
 class Piece(NamedTuple):
     """Whole lines of a source, from byte `start` to before `end`; `line`: the number of the first one in its file."""
@@ -53,11 +55,15 @@ class JoinedSource(Source):
         return self._starts[-1]
 
     def where(self, damage: Damage) -> Damage:
-        """The damage, with the name of its file if that is not the log itself: its line counts there."""
-        if damage.offset >= self.own or damage.offset < self._starts[1]:
-            return damage
-        piece, _, _ = self._at(damage.offset)
-        return msgspec.structs.replace(damage, text=f"{damage.text} (in {piece.source.name})")
+        """The damage at its offset in its own file, with that file's name if it is not the log itself."""
+        piece, start, _ = self._at(damage.offset)
+        file = "" if piece.source.name == self.name else piece.source.name
+        return msgspec.structs.replace(damage, offset=start, file=file)
+
+    def within(self, offset: int) -> str:
+        """The name of the file that holds the byte at `offset`; "" if nothing but blanks stands before it there."""
+        piece, start, _ = self._at(offset)
+        return piece.source.name if piece.source.read(piece.start, start - piece.start).strip(_BLANK) else ""
 
     def grown(self, own: Source) -> JoinedSource:
         """The same history with the log itself as it is now, which only grew."""

@@ -249,7 +249,7 @@ def _plain(source: Source) -> Source:
 
     What does not begin like a log is not unpacked further: below a folder lies much that is none.
     """
-    if not is_compressed(source.read(0, len(MAGIC))):
+    if not is_compressed(source.read(0, MAGIC)):
         return source
     with source:
         coming = unpacked(source.chunks(), source.name)

@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 from ctxkit.api.log import Log
 from ctxkit.errors import BadDataset, NoSuchLog, Usage
 from ctxkit.fleet.ingest import Ingested, ingest
+from ctxkit.fleet.rows import transcript_id
 from ctxkit.fleet.tables import TABLES
 from tests.effort import examples
 from tests.fleet.folders import SESSION, bytes_of, chat, logs, rows_of
+from tests.formats.codex import pages
+from tests.formats.codex.logs import raw as codex
 
 
 def run(folder: Path, dataset: Path, **options: object) -> Ingested:
@@ -128,6 +131,35 @@ def test_a_sidecar_counts(tmp_path: Path) -> None:
     Log.open(folder / "004.jsonl").forget([4, 5])
     assert counts(run(folder, dataset)) == (0, 1, 4, 0)
     assert sum('"out_by_op": 1' in row for row in rows_of(dataset)["messages"]) >= 2
+
+
+def test_the_file_before_a_fork_counts(tmp_path: Path) -> None:
+    """A fork is read again when the file in which its history begins goes, comes back or changes, and not before."""
+    folder, dataset = tmp_path / "logs", tmp_path / "dataset"
+    session = [json.loads(line) for line in codex("user:one | say:first | user:two | say:second").splitlines()]
+    child = pages.write(folder, session, [2])
+    parent, away = folder / pages.name(0), tmp_path / "away"
+    old(tmp_path)
+    run(folder, dataset)
+
+    def texts() -> list[str]:
+        found = [json.loads(row) for row in rows_of(dataset)["messages"]]
+        own = [row for row in found if row["transcript_id"] == transcript_id(str(child))]
+        return [row["text"] for row in sorted(own, key=lambda row: row["n"])]
+
+    def again(changed: int, *wanted: str) -> None:
+        assert counts(run(child, dataset)) == (0, changed, 1 - changed, 0)
+        assert texts() == [*wanted]
+
+    again(0, "one", "first", "two", "second")
+    parent.rename(away)
+    again(1)
+    again(0)
+    away.rename(parent)
+    again(1, "one", "first", "two", "second")
+    parent.write_bytes(parent.read_bytes().replace(b'"one"', b'"ONE"'))
+    again(1, "ONE", "first", "two", "second")
+    again(0, "ONE", "first", "two", "second")
 
 
 def test_what_is_gone(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -135,8 +137,25 @@ def _no_place(home: Path) -> str:
     return "cannot tell up to where"
 
 
+def _anew(k: int) -> Callable[[Path], str]:
+    def put(home: Path) -> str:
+        path = home / name(k)
+        raw = path.read_bytes()
+        end = raw.index(b"\n", raw.index(b"\n") + 1) + 1  # behind the first message
+        path.write_bytes(raw[:end] + lines([meta(thread(k))], 1) + raw[end:])
+        if k < 2:
+            child = home / name(k + 1)
+            text = child.read_bytes()
+            old = json.loads(text.splitlines()[0])["payload"]["history_base"]["end_byte_offset"]
+            new = old + len(lines([meta(thread(k))], 1))
+            child.write_bytes(text.replace(f'"end_byte_offset": {old}'.encode(), f'"end_byte_offset": {new}'.encode()))
+        return f"{path} begins anew at line 3"
+
+    return put
+
+
 DAMAGE: list[Callable[[Path], str]] = [
-    _gone, _cut, _grown_within, _other_row, _legacy, _circle, _itself, _no_place,
+    _gone, _cut, _grown_within, _other_row, _legacy, _circle, _itself, _no_place, *map(_anew, range(3)),
 ]  # fmt: skip
 
 
@@ -152,7 +171,7 @@ def test_what_is_not_there_is_not_left_out_in_silence(damage: Callable[[Path], s
     assert why in log.transcript.missing
     assert [one.code for one in log.transcript.broken] == ["missing-history"]
     assert [log.state().label(n) for n in log.listed()] == [f"?{n}" for n in log.listed()]
-    assert len(log.messages) < len(before[0])
+    assert len(log.messages) < len(before[0]) or "anew" in why
 
 
 def test_a_forked_subagent_of_claude_code(tmp_path: Path) -> None:
@@ -177,6 +196,17 @@ def test_a_forked_subagent_of_claude_code(tmp_path: Path) -> None:
     assert [log.state().label(n) for n in log.listed()] == ["?1"]
     path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
     assert len(list(Log.open(path).entries())) == 1
+
+
+def test_a_folder_that_cannot_be_listed_is_not_empty(fork: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is named: nothing is said to be gone."""
+
+    def refused(folder: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    with pytest.raises(MissingHistory, match=f"but {fork.parent} cannot be listed: permission denied"):
+        Log.open(fork)
 
 
 def test_a_log_with_ops_is_not_even_looked_at(fork: Path) -> None:
@@ -232,6 +262,15 @@ def test_a_log_that_grows(fork: Path) -> None:
     assert read(fork)[0][-1][3] == log.content(last + 1).parts
 
 
+def test_a_log_that_begins_anew_as_it_grows(fork: Path) -> None:
+    """What comes before is not sent any more: Codex would read this file from here on."""
+    log = Log.open(fork)
+    with fork.open("ab") as file:
+        file.write(lines([meta(thread(2))], 99))
+    with pytest.raises(MissingHistory, match="begins anew"):
+        log.refresh()
+
+
 def test_parents_lie_where_codex_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another day, the archive, and for a copy elsewhere the user's own home."""
     rows = logs_rows(SPEC)
@@ -257,10 +296,33 @@ def test_damage_is_told_with_the_file_that_has_it(fork: Path) -> None:
     text = parent.read_bytes()
     parent.write_bytes(text.replace(b'"call_id": "c1"', b"\0" * 15))
     damage = Log.open(fork).transcript.damage
-    assert damage and all(f"(in {parent})" in one.text for one in damage)
+    assert damage and all(one.file == str(parent) for one in damage)
+    assert text[damage[0].offset :].startswith(text.splitlines()[damage[0].line - 1])
     assert max(one.line for one in damage) <= text.count(b"\n")
     assert [one.code for one in Log.open(fork).check(notes=True) if one.code == "other-session"] == []
-    assert any(f"(in {parent})" in one.text for one in Log.open(fork).check())
+    assert any(one.where.startswith(f"{parent} line ") for one in Log.open(fork).check())
+    fork.write_bytes(fork.read_bytes()[:-20])
+    [own] = [one for one in Log.open(fork).transcript.damage if not one.file]
+    assert own.code == "torn-tail" and fork.read_bytes()[own.offset :].startswith(b'{"ordinal"')
+
+
+@pytest.mark.parametrize("cuts", [[], [2]], ids=["alone", "fork"])
+def test_what_codex_does_not_open_is_noted(cuts: list[int], tmp_path: Path) -> None:
+    """A file without a mode, or whose last row has no number, is read, and `check` says that Codex refuses it."""
+    path = write(tmp_path, logs_rows("user:one | say:first | user:two"), cuts)
+
+    def noted() -> list[tuple[int | None, str]]:
+        return [(one.line, one.text) for one in Log.open(path).check(notes=True) if one.code == "not-opened"]
+
+    assert noted() == []
+    raw = path.read_bytes()
+    last = raw.count(b"\n") + 1
+    path.write_bytes(raw + b"".join(json.dumps(row).encode() + b"\n" for row in logs_rows("say:2")))
+    assert noted() == [(last, "Codex does not open a paginated file whose last row has no ordinal")]
+    if not cuts:
+        path.write_bytes(raw.replace(b'"paginated"', b"null"))
+        assert noted() == [(1, "Codex does not open a file whose history_mode is null")]
+    assert not [one for one in Log.open(path).check() if one.code == "not-opened"]
 
 
 def test_a_page_is_not_its_thread(tmp_path: Path) -> None:
@@ -296,8 +358,13 @@ def test_a_first_row_of_any_length(tmp_path: Path) -> None:
         lambda raw: b"\0" * 40 + raw,  # a block that was never written
         lambda raw: raw.replace(b"\n", b"", 1),  # two rows on one line
         lambda raw: raw.replace(b'"payload"', b'"payl', 1),
+        lambda raw: raw[:60] + raw[raw.index(b"\n") :],
+        lambda raw: raw[:60] + b"\n\0\0\n{\n" + raw[raw.index(b"\n") + 1 :],
+        lambda raw: raw[raw.index(b"\n") + 1 :],
+        lambda raw: b"what is this?\n" + raw,
+        lambda raw: b"3\n" + raw,
     ],
-    ids=["nul", "glued", "torn"],
+    ids=["nul", "glued", "torn", "base-lost", "lines-lost", "row-lost", "text-before", "number-before"],
 )
 def test_a_damaged_first_row_is_no_short_log(damage: Callable[[bytes], bytes], fork: Path) -> None:
     """Where it may name another file, and nobody can read which, the log is refused as one without that file."""
@@ -305,3 +372,13 @@ def test_a_damaged_first_row_is_no_short_log(damage: Callable[[bytes], bytes], f
     with pytest.raises(MissingHistory):
         Log.open(fork)
     assert OpenLog.open(fork, partial=True).transcript.missing
+
+
+def test_a_first_row_that_is_lost_where_all_is_there(tmp_path: Path) -> None:
+    """Rows without numbers are of a file that stands alone, and so are those behind a `session_meta` without a base."""
+    rows = logs_rows("user:one | say:first")
+    path = tmp_path / name(0)
+    path.write_bytes(b'{"type":"session_meta","pay\n' + b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    assert len(Log.open(path).messages) == 2
+    path.write_bytes(lines([meta(thread(0)), *rows], 7))
+    assert len(Log.open(path).messages) == 2

@@ -19,12 +19,17 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
     return (data[at : at + size] for at in range(0, len(data), size))
 
 
-@given(st.lists(st.binary(max_size=50), min_size=1, max_size=4), st.integers(1, 60))
-def test_all_comes_out(frames: list[bytes], size: int) -> None:
-    """However many frames there are, and wherever the pieces end."""
-    raw = b"".join(map(packed, frames))
-    assert is_compressed(raw)
-    assert b"".join(unpacked(pieces(raw, size), "x")) == b"".join(frames)
+def skippable(data: bytes) -> bytes:
+    """A frame to skip (RFC 8878, 3.1.2), as pzstd writes before each frame."""
+    return bytes([0x50 + len(data) % 16]) + b"\x2a\x4d\x18" + len(data).to_bytes(4, "little") + data
+
+
+@given(st.lists(st.tuples(st.booleans(), st.binary(max_size=50)), min_size=1, max_size=4), st.integers(1, 60))
+def test_all_comes_out(frames: list[tuple[bool, bytes]], size: int) -> None:
+    """However many frames there are, and wherever the pieces end. Frames to skip hold what is no part of the text."""
+    raw = b"".join(skippable(data) if skip else packed(data) for skip, data in frames)
+    assert is_compressed(raw[:4])
+    assert b"".join(unpacked(pieces(raw, size), "x")) == b"".join(data for skip, data in frames if not skip)
 
 
 @given(st.binary(max_size=80), st.data())

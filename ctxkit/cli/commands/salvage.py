@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 
 from ctxkit.api.log import Log
@@ -32,7 +34,7 @@ def command(
     copy.
 
     LOG is never changed, and no file is ever overwritten. The copy is written whole or not at all, readable only by its
-    owner. Ops in a sidecar stay there.
+    owner. Ops in a sidecar stay there. A log that goes on from another file gives a copy that does so, too.
     """
     if not output:
         raise Usage("-o needs the name of a new file, or - for standard output")
@@ -62,6 +64,10 @@ def command(
         if output != "-":
             streams.say(f"head of {output}: {head(Log.open(output))}")
     _sidecar(target, output)
+    for file in dict.fromkeys(one.file for one in target.transcript.damage if one.file):
+        call = shlex.join(["ctxkit", "export", target.opening.name, "--to", "codex", "-o"])
+        streams.say(f"{file} is damaged, and the copy goes on from it, too")
+        streams.hint(f"{call} WHOLE writes the history of all files to one, which can be salvaged")
 
 
 def _line(name: str, one: Range) -> str:
@@ -73,7 +79,7 @@ def _summary(log: Log, output: str, made: Salvaged) -> str:
     name = "standard output" if output == "-" else output
     what = f"wrote {name}: {layout.count(made.records, 'record')}, {layout.count(made.size, 'byte')}"
     if not made.ranges:
-        odd = len({one.line for one in soundness(log)} | {one.line for one in log.transcript.damage})
+        odd = len({one.line for one in (*soundness(log), *log.transcript.damage) if not one.file})
         if odd:
             lines = f"{layout.count(odd, 'line')} {'have' if odd > 1 else 'has'} findings"
             return f"{what}: every record is sound JSON; the copy is equal; {lines} that ctxkit check lists"

@@ -15,6 +15,7 @@ import typer
 from ctxkit.cli.abnormal_ends import abnormal_ends
 from ctxkit.cli.log_access import set_zone
 from ctxkit.cli.options import session_path, takes
+from ctxkit.cli.session_names import tell_older
 from ctxkit.cli.terminal import session_list, streams
 from ctxkit.cli.terminal.layout import count, width, wrap_width
 from ctxkit.core.text.search_pattern import Needle
@@ -130,9 +131,8 @@ def command(
     some = found.sessions if here and sort is SortOrder.TIME else ordered(found.sessions, sort.value)
     matches = _matches(mentioned, found)
     for one in chosen(some, since=first, until=last, format=format, matches=matches, limit=limit):
-        if pick:
-            offered.append(one)
-        else:
+        offered.append(one)
+        if not pick:
             _print(
                 one,
                 shown,
@@ -164,6 +164,8 @@ def command(
     streams.flush()
     for line in abnormal_ends():
         streams.warn(line)
+    for one in offered:
+        tell_older(one.path)
     streams.say(count(shown, "session"))
     if mentioned is not None:
         mentioned.learn()

@@ -69,6 +69,16 @@ class Codex(Format):
 
         return alone(first)
 
+    def begins(self, row: CodexRow) -> bool:
+        """Whether it is a `session_meta`: Codex reads each paginated file from its last one on, and writes only one."""
+        return bool(row.type == "session_meta")
+
+    def unopened(self, first: dict[str, Any], last: dict[str, Any]) -> tuple[str, bool] | None:
+        """Codex 0.171.0 wants a mode, or no key for one, and in a paginated file a number in the last row."""
+        from ctxkit.formats.codex.inherited import unopened
+
+        return unopened(first, last)
+
     def is_newest(self, path: Path) -> bool:
         """Whether the file is the newest page of its thread."""
         from ctxkit.formats.codex.threads import is_newest

@@ -13,7 +13,7 @@ from typing import Any
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import spliced
 from ctxkit.core.text.utf8 import utf8
-from ctxkit.formats.base import Inherited
+from ctxkit.formats.base import UNKNOWN, Inherited
 
 _BASE, MODE = ("payload", "history_base"), ("payload", "history_mode")
 PAGINATED, LEGACY = "paginated", "legacy"
@@ -21,9 +21,14 @@ PAGINATED, LEGACY = "paginated", "legacy"
 
 
 def inherited(first: dict[str, Any]) -> Inherited | None:
-    """What the file with this first row goes on from; None if it stands alone."""
+    """What the file with this first row goes on from; None if it stands alone.
+
+    A row with a number that is no `session_meta` is not the first: that one, and what it may name, is lost.
+    """
     payload = first.get("payload")
-    if first.get("type") != "session_meta" or not isinstance(payload, dict) or payload.get("history_mode") != PAGINATED:
+    if first.get("type") != "session_meta":
+        return UNKNOWN if _count(first.get("ordinal")) > 0 else None
+    if not isinstance(payload, dict) or payload.get("history_mode") != PAGINATED:
         return None
     base = payload.get("history_base")
     if base is None:
@@ -31,6 +36,19 @@ def inherited(first: dict[str, Any]) -> Inherited | None:
     named = base if isinstance(base, dict) else {}
     thread, rows, end = (named.get(key) for key in ("thread_id", "end_ordinal_exclusive", "end_byte_offset"))
     return Inherited(thread if isinstance(thread, str) else "", _count(rows), _count(end))
+
+
+def unopened(first: dict[str, Any], last: dict[str, Any]) -> tuple[str, bool] | None:
+    """Why Codex does not open a file with these rows, and whether it is for the last one; None if it does."""
+    payload = first.get("payload")
+    if first.get("type") != "session_meta" or not isinstance(payload, dict):
+        return None
+    mode = payload.get("history_mode", LEGACY)
+    if mode is None:
+        return "Codex does not open a file whose history_mode is null", False
+    if mode == PAGINATED and "ordinal" not in last:
+        return "Codex does not open a paginated file whose last row has no ordinal", True
+    return None
 
 
 def _count(value: Any) -> int:

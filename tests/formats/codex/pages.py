@@ -44,7 +44,7 @@ def lines(rows: Sequence[dict[str, Any]], first: int = 0) -> bytes:
 def name(k: int, page_of: int | None = None) -> str:
     """The name of file k: of a thread, or of a page of thread `page_of`."""
     key = thread(k) if page_of is None else f"{thread(page_of)}_{thread(k)}"
-    return f"rollout-2026-10-01T10-00-{k:02}-{key}.jsonl"
+    return f"rollout-2026-10-01T10-{k // 60:02}-{k % 60:02}-{key}.jsonl"
 
 
 def write(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from ctxkit.formats.codex.threads import file_id, thread_files
+from ctxkit.formats.codex.threads import file_id, is_newest, thread_files
 from tests.formats.codex import pages
 
 A, B, PAGE = (f"01990000-0000-7000-8000-0000000000{end}" for end in ("0a", "0b", "c0"))
@@ -48,6 +50,45 @@ def test_files(case: str, tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     assert thread_files(tmp_path / beside, thread) == [tmp_path / name for name in wanted]
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no empty folder, unless the file is found in another one."""
+    for name in (f"{OLD}/{AT}-{A}.jsonl", f"{NEW}/{AT}-{B}.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    listed = os.listdir
+
+    def refused(folder: str) -> list[str]:
+        if folder.endswith(NEW):
+            raise OSError(errno.EMFILE, "Too many open files", folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    path = tmp_path / NEW / f"{AT}-{B}.jsonl"
+    assert thread_files(path, A) == [tmp_path / OLD / f"{AT}-{A}.jsonl"]
+    with pytest.raises(OSError, match="Too many"):
+        thread_files(path, B)
+    assert is_newest(path)
+
+
+def test_a_listing_is_kept_as_long_as_it_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of forks asks for its folder with each file; a name that comes or goes counts at once."""
+    path = tmp_path / NEW / f"{AT}-{B}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"")
+    asked: list[str] = []
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: [asked.append(folder), listed(folder)][1])
+    for folder in (path.parent, *path.parents[1:5]):
+        os.utime(folder, (1, 1))
+    assert [thread_files(path, B) for _ in range(3)] == [[path]] * 3
+    assert asked.count(str(path.parent)) == 1
+    other = path.with_name(f"{AT}-{A}.jsonl")
+    other.write_bytes(b"")
+    assert thread_files(path, A) == [other]
+    other.unlink()
+    assert thread_files(path, A) == []
 
 
 def test_other_folders_are_not_listed(tmp_path: Path) -> None:
