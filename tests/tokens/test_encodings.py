@@ -29,6 +29,21 @@ def test_any_text(name: str, text: str) -> None:
     assert made.counts([text]) == [len(made._tiktoken.encode_ordinary(text))]
 
 
+WORDS = st.sampled_from(
+    ["word", " ", "\n", "12", "_", "'s", "don't", "é ", "漢", "\r\n", "\t", ".", "/", "A", "ſ", "1 ", "\u0301"]
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(words=st.lists(WORDS, max_size=40))
+def test_parts_have_the_tokens_of_the_whole(name: str, words: list[str]) -> None:
+    """Cut at every place where a long text may be cut."""
+    text = "".join(words)
+    some = list(encodings.parts(text, 1))
+    whole = MADE[name]._tiktoken.encode_ordinary
+    assert "".join(some) == text and sum(len(whole(part)) for part in some) == len(whole(text))
+
+
 def differing(few: list[equal.Kind]) -> list[tuple[str, dict[str, int]]]:
     """The kinds with texts that are counted otherwise than by tiktoken itself."""
     return [(kind.name, kind.differences) for kind in few if any(kind.differences.values())]

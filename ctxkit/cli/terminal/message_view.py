@@ -5,7 +5,9 @@ Used by `show`, `diff` and the previews of `forget` and `remember`. `message_lay
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from ctxkit.cli.terminal import streams
@@ -19,6 +21,7 @@ from ctxkit.core.text.json_text import spelled
 LOCK = "🔒"
 ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "bold", "tool": "dim"}
 """The style of each role's name."""
+_WORD = re.compile(r"\S+")
 RESULT_LINES = 3
 """Lines of a tool result that are shown without --full."""
 
@@ -59,9 +62,9 @@ def body(content: Content, *, full: bool) -> Iterator[str]:
 def _part(part: Part, *, full: bool) -> Iterator[str]:
     match part:
         case Text(text=text):
-            yield from uncoloured(text).split("\n")
+            yield from _lines(uncoloured(text))
         case Thinking(text=text):
-            yield from (f"~ {line}" for line in uncoloured(text or "[thinking, not stored as text]").split("\n"))
+            yield from (f"~ {line}" for line in _lines(uncoloured(text or "[thinking, not stored as text]")))
         case Call(name=name):
             from ctxkit.content.call_words import call_words  # only calls need the grammar of the shell
 
@@ -73,6 +76,15 @@ def _part(part: Part, *, full: bool) -> Iterator[str]:
             yield from _result(inner, is_error=is_error, full=full)
         case _:
             yield described(part, full=full)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, one after the other: a list of 20 million would take a gigabyte."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def described(part: Part, *, full: bool) -> str:
@@ -89,13 +101,12 @@ def described(part: Part, *, full: bool) -> str:
 
 def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[str]:
     parts: list[Part] = [Text(inner)] if isinstance(inner, str) else inner
-    lines = [line for part in parts for line in _part(part, full=full)]
+    lines = (line for part in parts for line in _part(part, full=full))
     sign = "✗" if is_error else "←"
-    shown = lines if full else lines[:RESULT_LINES]
-    for line in shown:
+    for line in lines if full else islice(lines, RESULT_LINES):
         yield f"{sign} {line}".rstrip(" ")
-    if len(shown) < len(lines):
-        yield f"{sign} … {len(lines) - len(shown):,} more lines (--full)"
+    if more := sum(1 for _ in lines):
+        yield f"{sign} … {more:,} more lines (--full)"
 
 
 def is_short(content: Content) -> bool:
@@ -105,5 +116,11 @@ def is_short(content: Content) -> bool:
 
 def one_line(content: Content, columns: int) -> str:
     """Return the beginning of a message in `columns` cells."""
-    text = " ".join(" ".join(body(content, full=False)).split())
-    return clip(safe(text[: 8 * columns + 64]), columns)  # safe() first: it adds cells
+    enough, words = 8 * columns + 64, list[str]()
+    for word in (found for line in body(content, full=False) for found in _WORD.finditer(line)):  # one may have 64 MB
+        words.append(
+            word[0] if word.end() - word.start() <= enough else word.string[word.start() : word.start() + enough]
+        )
+        if (enough := enough - len(words[-1]) - 1) < 0:
+            break
+    return clip(safe(" ".join(words)), columns)  # safe() first: it adds cells
