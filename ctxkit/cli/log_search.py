@@ -117,7 +117,9 @@ class LogSearch:
         names = self.searching.count or self.searching.files_with_matches
         if found and not names:
             more = " (there may be more: --limit)" if self.left == 0 else ""
-            counted = f"{layout.count(exchanges, 'exchange')}, {layout.count(days, 'day')}"
+            counted = layout.count(exchanges, "exchange")
+            if not self.many:  # two logs may have hits of one day
+                counted += f", {layout.count(days, 'day')}"
             order = "; in the order of the log, not of how well they fit" if self.selecting.about else ""
             streams.flush()
             streams.say(f"{layout.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}{order}")

@@ -25,7 +25,7 @@ from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, MissingHistory, Usage
 from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN
-from ctxkit.logfile.history import HINT
+from ctxkit.logfile.history import hint_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source, reread
 from ctxkit.store.durable_append import append_line, make_durable
@@ -125,7 +125,7 @@ class AppendableLog(OpenLog):
             grown(ops)
 
         if self.transcript.missing:
-            raise MissingHistory(f"{self.opening.name}: {self.transcript.missing}", HINT)
+            raise MissingHistory(f"{self.opening.name}: {self.transcript.missing}", hint_of(self.transcript.missing))
         line = dumps(body).encode("ascii")
         try:
             parse(loads(line))

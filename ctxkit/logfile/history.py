@@ -20,7 +20,15 @@ from ctxkit.store.joined import JoinedSource, Piece
 from ctxkit.store.jsonl import MAX_LINE, read_blocks
 from ctxkit.store.source import TAIL, Source, open_log
 
-HINT = "nothing was changed; put the file of that thread beside it, or where its program keeps sessions"
+GONE = "which is not there"
+"""Of a file that is nowhere: it can be put back."""
+
+
+def hint_of(missing: str) -> str:
+    """What to do about a history that is not whole, for this reason."""
+    if missing.endswith(GONE):
+        return "nothing was changed; put the file of that thread beside it, or where its program keeps sessions"
+    return "nothing was changed; ctxkit check says what is wrong; of a log without ops ctxkit show prints what it holds"
 
 
 class FirstRow(NamedTuple):
@@ -115,7 +123,7 @@ def _named(format: Format, beside: Path | None, base: Inherited, known: set[str]
             known.add(real)
             return source, first
         reasons[path] = f"{path} {reason}"
-    raise _Missing(f"but {'; '.join(reasons.values())}" if reasons else "which is not there")
+    raise _Missing(f"but {'; '.join(reasons.values())}" if reasons else GONE)
 
 
 def _misfit(format: Format, source: Source, first: FirstRow, base: Inherited) -> str:

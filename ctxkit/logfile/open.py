@@ -33,7 +33,7 @@ from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
-from ctxkit.logfile.read import Opening, Progress, back, identity_of, read
+from ctxkit.logfile.read import Opening, Partial, Progress, back, identity_of, read
 from ctxkit.logfile.read import content_of as content_in
 from ctxkit.logfile.stubs import stubbed
 from ctxkit.store.config import Config, load
@@ -106,7 +106,7 @@ class OpenLog:
         cls, log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
-        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: bool = False,
+        before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: Partial = "no",
         own: bool = False,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
@@ -115,8 +115,9 @@ class OpenLog:
         its name, or `auto` to detect it (default: the config's); `env`: the environment (default: the process's own);
         `strict`: raise BadConfig if something of a folder's own config would be ignored; `progress`: called after each
         block with the bytes read and their total; `before`: called with the bytes before they are read; `tolerant`:
-        mistakes of the config are kept in `config.errors`, and have no effect; `partial`: a log without ops is read
-        even if the file in which its history begins is missing, and `transcript.missing` says so; `own`: the log is the
+        mistakes of the config are kept in `config.errors`, and have no effect; `partial`: if the
+        file in which its history begins is missing, `transcript.missing` says so, and the log is read without it, a log
+        without ops (`look`), or any, without its ops (`bare`); `own`: the log is the
         caller's: messages and ops go to it, whatever program it seems to be of. `log` may also be a `Source`, bytes in
         memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed, CannotUnpack, BadConfig,
         ForeignLog, MissingHistory.

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,7 @@ from ctxkit.formats.containers import Container
 from ctxkit.formats.foreign_keys import TRACES
 from ctxkit.logfile import ownership
 from ctxkit.logfile.empty_messages import LARGE, silence
-from ctxkit.logfile.history import HINT, begun_anew, joined
+from ctxkit.logfile.history import begun_anew, hint_of, joined
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import BlockReader, read_blocks
@@ -57,6 +57,8 @@ AUTO = "auto"
 NATIVE = "chat"
 """The format that is always read as JSON lines, never as a container, if it is asked for by name."""
 
+Partial = Literal["no", "look", "bare"]
+"""Whether a log is read without the files in which its history begins, if one is missing; see `read`."""
 Settle = Callable[[Path | None, Sidecar | None], str]
 """Gets a log's path and sidecar; returns the format to read it as: a name, or `auto`."""
 
@@ -102,14 +104,15 @@ class Opening(msgspec.Struct):
 def read(
     log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
     conversation: int | None = None, settle: Settle | None = None, progress: Progress | None = None,
-    before: Callable[[Source], None] | None = None, partial: bool = False, own: bool = False,
+    before: Callable[[Source], None] | None = None, partial: Partial = "no", own: bool = False,
 ) -> Opening:  # fmt: skip
     """Opens and reads a log: a path, a stream, or bytes in memory.
 
     `settle` names the format, once the log is open (default: detected). `progress` is called after each block with the
     bytes read and their total (0: the end of a stream is not known yet). `before` is called with the log's bytes before
-    they are read. `partial`: if the file in which its history begins is missing, the log is read without it, as long as
-    it has no ops. `own`: the user says that the log is theirs: ops go to it, whoever's it seems to be.
+    they are read. `partial`: if the file in which its history begins is missing, the log is read without it: `look`: as
+    long as it has no ops; `bare`: without its ops. `own`: the user says that the log is theirs: ops go to it, whoever's
+    it seems to be.
 
     Raises NoSuchLog, NoPermission, ReadFailed, CannotUnpack, UnknownFormat, ManyConversations, MissingHistory;
     ForeignLog for `own` where that cannot be.
@@ -162,7 +165,7 @@ def read_held(
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
     rows: int | None = None, format: str = AUTO, progress: Progress | None = None, container: Container | None = None,
-    partial: bool = False, own: bool = False, numbered_as_chat: bool = False,
+    partial: Partial = "no", own: bool = False, numbered_as_chat: bool = False,
 ) -> Opening:  # fmt: skip
     """Reads a log from bytes that are open already; see `read`. `format`: its name; `auto`: by its content.
 
@@ -221,8 +224,11 @@ def read_source(
             numbered_as_chat=True,
         )  # fmt: skip
     _merge_sidecar(opening)
-    if missing and (transcript.ops or not partial):
-        raise MissingHistory(f"{name}: {missing}", HINT)
+    if missing and (partial == "no" or (transcript.ops and partial == "look")):
+        raise MissingHistory(f"{name}: {missing}", hint_of(missing))
+    if missing and transcript.ops:
+        text = f"ops name messages by number: the {len(transcript.ops)} of this log have no effect"
+        transcript.broken, transcript.ops = [*transcript.broken, Damage(1, 0, "missing-history", text)], []
     return opening
 
 
@@ -436,7 +442,7 @@ def back(opening: Opening, rows: int) -> Transcript:
     """The log as it was with this number of rows, without the ops of its sidecar."""
     return read_source(
         opening.name, opening.path, opening.source, None, conversation=opening.conversation,
-        format=opening.format.name, rows=rows, partial=bool(opening.transcript.missing),
+        format=opening.format.name, rows=rows, partial="bare" if opening.transcript.missing else "no",
     ).transcript  # fmt: skip
 
 
@@ -459,7 +465,7 @@ def reread(opening: Opening) -> Opening:
     def from_start() -> Opening:
         return read_source(
             opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation,
-            format=opening.format.name, partial=bool(opening.transcript.missing), own=opening.own,
+            format=opening.format.name, partial="bare" if opening.transcript.missing else "no", own=opening.own,
         )  # fmt: skip
 
     if not grown or not alike or opening.transcript.missing or not _ends_line(source, opening.source.size):

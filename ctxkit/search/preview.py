@@ -97,7 +97,7 @@ def glance(
     if not may_be_log(start):
         return None
     try:
-        opening = read_source(name, source.path, source, sidecar, conversation=None, format=format, partial=True)
+        opening = read_source(name, source.path, source, sidecar, conversation=None, format=format, partial="bare")
     except UnknownFormat:
         return None
     except ManyConversations:

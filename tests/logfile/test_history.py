@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.errors import MissingHistory
 from ctxkit.logfile.open import OpenLog
+from tests.cli.runner import ctxkit
 from tests.formats.codex import logs
 from tests.formats.codex.pages import base, lines, meta, name, thread, write
 from tests.shared import SHARED
@@ -167,7 +168,7 @@ def test_what_is_not_there_is_not_left_out_in_silence(damage: Callable[[Path], s
     with pytest.raises(MissingHistory) as refused:
         Log.open(fork)
     assert why in refused.value.message
-    log = OpenLog.open(fork, partial=True)
+    log = OpenLog.open(fork, partial="look")
     assert why in log.transcript.missing
     assert [one.code for one in log.transcript.broken] == ["missing-history"]
     assert [log.state().label(n) for n in log.listed()] == [f"?{n}" for n in log.listed()]
@@ -192,7 +193,7 @@ def test_a_forked_subagent_of_claude_code(tmp_path: Path) -> None:
     path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
     with pytest.raises(MissingHistory, match=session):
         Log.open(path)
-    log = OpenLog.open(path, partial=True)
+    log = OpenLog.open(path, partial="look")
     assert [log.state().label(n) for n in log.listed()] == ["?1"]
     path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
     assert len(list(Log.open(path).entries())) == 1
@@ -210,11 +211,18 @@ def test_a_folder_that_cannot_be_listed_is_not_empty(fork: Path, monkeypatch: py
 
 
 def test_a_log_with_ops_is_not_even_looked_at(fork: Path) -> None:
-    """Numbers in ops would mean other messages."""
+    """Numbers in ops would mean other messages. Without them it can be checked and listed, which is said."""
     Log.open(fork).forget("2")
     _gone(fork.parent)
     with pytest.raises(MissingHistory, match="is not there"):
-        OpenLog.open(fork, partial=True)
+        OpenLog.open(fork, partial="look")
+    log = OpenLog.open(fork, partial="bare")
+    assert (log.transcript.ops, len(log.listed())) == ([], len(log.messages))
+    assert [one.code for one in log.transcript.broken] == ["missing-history"] * 2
+    ran = ctxkit("check", fork)
+    assert ran.code == 1 and "have no effect" in ran.text
+    ran = ctxkit("sessions", fork.parent)
+    assert ran.code == 0 and "damaged" in ran.text
 
 
 def test_a_parent_that_grew(fork: Path) -> None:
@@ -371,7 +379,7 @@ def test_a_damaged_first_row_is_no_short_log(damage: Callable[[bytes], bytes], f
     fork.write_bytes(damage(fork.read_bytes()))
     with pytest.raises(MissingHistory):
         Log.open(fork)
-    assert OpenLog.open(fork, partial=True).transcript.missing
+    assert OpenLog.open(fork, partial="look").transcript.missing
 
 
 def test_a_first_row_that_is_lost_where_all_is_there(tmp_path: Path) -> None:
