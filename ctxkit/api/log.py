@@ -17,6 +17,7 @@ from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError, Warned
+from ctxkit.logfile.append import require_message, require_sayable
 from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
 
@@ -49,12 +50,16 @@ class Log(WritableLog):
     cleaned: Sequence[str] = ()
     """What the last `add_message` cleaned up, in words."""
 
-    def add_message(self, record: dict[str, Any]) -> None:
-        """Append a message to a native log. Raises ForeignLog, BadMessage.
+    def add_message(self, record: dict[str, Any], *, as_it_is: bool = False) -> None:
+        """Append a message to a native log. `as_it_is`: whatever its role is, and empty too.
 
+        Raises ForeignLog, BadMessage; UnknownRole; Usage for a user's or system message without content.
         If it ends a conversation in which a model forgot messages, the rest of that conversation leaves the context, as
         by `cleanup`. `cleaned` describes this. If it fails, `warned` has the reason, and the message is added anyway.
         """
+        require_message(record)
+        if not as_it_is:
+            require_sayable(record)
         super().add_message(record)
         self.cleaned, self.warned = (), ()
         if self.dry_run or self.opening.path is None or not self.chosen_by_model:

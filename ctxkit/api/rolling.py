@@ -52,7 +52,7 @@ from ctxkit.errors import (
     Usage,
 )
 from ctxkit.formats.chat_lines import lines
-from ctxkit.logfile.append import AppendableLog, OpsAppended
+from ctxkit.logfile.append import AppendableLog, OpsAppended, require_sayable
 from ctxkit.logfile.assembly_sources import assemble, read_sources
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
@@ -296,10 +296,13 @@ class RollingBase:
     def add(self, message: object) -> int:
         """Append a message: a dict or an object, of OpenAI's chat or Responses, Anthropic, Gemini, or a row of ours.
 
-        Returns its number (of its last row, if it becomes several). Nothing is cut yet. Raises BadMessage, and what an
-        append raises.
+        Returns its number (of its last row, if it becomes several). Nothing is cut yet. Raises BadMessage; UnknownRole;
+        Usage for a user's or system message without content; and what an append raises.
         """
-        return self._add(rows(message))
+        found = rows(message)
+        for row in found:
+            require_sayable(row)
+        return self._add(found)
 
     @_in_turn
     def add_response(self, response: object) -> int:

@@ -302,7 +302,7 @@ FLAGS: dict[str, Flag] = {
             "--role",
             "With this role, or one of several (user,assistant); human: what a person typed.",
             "ROLE",
-            on={"add": "The role of the message: user, assistant, system, tool, …"},
+            on={"add": "The role of the message: user, assistant, system, tool, … A speaker is --name."},
         ),
         Flag("--run", "Start the agent instead of printing the line."),
         Flag("--schema", "List the columns of the tables, or of those that are named."),

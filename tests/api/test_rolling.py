@@ -31,13 +31,25 @@ from ctxkit import (
 from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Repairs, Result
 from ctxkit.core.ops import Compact, Trim
-from ctxkit.errors import CannotCreate, CtxkitError, ForeignLog, NoMark, NoSuchLog, NothingToSend, UnknownMessage, Usage
+from ctxkit.errors import (
+    CannotCreate,
+    CtxkitError,
+    ForeignLog,
+    NoMark,
+    NoSuchLog,
+    NothingToSend,
+    UnknownMessage,
+    UnknownRole,
+    Usage,
+)
 from ctxkit.trim.trim import Trimming, TrimRequest
 from tests.effort import examples
 from tests.simulated_agent import turns
 from tests.trims import RULES
 
 Row = dict[str, Any]
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 LIMIT = {"limit": 3000, "reserve": 500, "model": "gpt-4o"}
 
 
@@ -351,6 +363,16 @@ def test_a_counter_that_is_none(counter: Any) -> None:
         context.context()
 
 
+@pytest.mark.parametrize("message", [
+    {"role": "assistant", "content": ""}, {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": ""}, {"role": "user", "content": [PICTURE]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+])  # fmt: skip
+def test_messages_without_words(message: Row) -> None:
+    """A model's empty answer is what it is; calls, results and pictures say something."""
+    assert rolling().add(message) == 1
+
+
 def test_what_never_leaves() -> None:
     """System prompt, protected messages and the current task stay; if they are too large, the error names them."""
     context = rolling(protect=lambda row: "keep me" in str(row["content"]))
@@ -619,6 +641,11 @@ def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:
         (lambda: rolling().add("x"), BadMessage),
         (lambda: rolling().add({"role": "user", "content": {1, 2}}), BadMessage),
         (lambda: rolling().add({"ctxkit": "clear"}), BadMessage),
+        (lambda: rolling().add({"role": "assitant", "content": "x"}), UnknownRole),
+        (lambda: rolling().log.add_message({"role": "assitant", "content": "x"}), UnknownRole),
+        (lambda: rolling().add({"role": "user", "content": ""}), Usage),
+        (lambda: rolling().add({"role": "user", "content": [{"type": "text", "text": " "}]}), Usage),
+        (lambda: rolling().log.add_message({"role": "system", "content": None}), Usage),
         (lambda: rolling().add_response({"id": "x"}), BadMessage),
         (lambda: rolling().request("bedrock"), CtxkitError),  # type: ignore[arg-type]
     ],
@@ -1070,7 +1097,8 @@ def test_a_reply_of_gemini_without_parts(reply: Row) -> None:
     assert context.add({"role": "user", "content": "go"}) == 1
     assert context.add_response({"candidates": [{"content": reply, "finishReason": "MAX_TOKENS"}]}) == 2
     assert context.log.messages[1].role == "assistant" and not list(RULES["gemini"](context.request("gemini")))
-    assert context.add({"role": "user", "parts": []}) == 3
+    with pytest.raises(Usage, match="empty"):
+        context.add({"role": "user", "parts": []})
 
 
 def test_a_summary_by_rules_reads_a_bounded_part(monkeypatch: pytest.MonkeyPatch) -> None:
