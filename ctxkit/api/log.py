@@ -345,20 +345,22 @@ class Log(WritableLog):
         return self.commit("edit", applying.decide, applying.recheck)
 
     def restore(
-        self, snapshot: str | os.PathLike[str] | Snapshot, *, replace: bool = False, summary: bool = False
-    ) -> Op | None:
-        """Bring back those messages of a snapshot that are not visible now.
+        self, snapshot: str | os.PathLike[str] | Snapshot, *, replace: bool = False, summary: bool = False,
+        append: bool = False,
+    ) -> Op | None:  # fmt: skip
+        """Bring back those messages of a snapshot that are not visible now, to their places in this log.
 
         Returns None if all are visible. `replace`: the context becomes exactly the snapshot; `summary`: bring back only
-        its summary. `snapshot`: an id, the beginning of one, a description, `latest`, a file, or a `Snapshot`. A
-        snapshot of another log is restored as copies of its messages, without a question; also one of another model.
-        Raises NoSuchSnapshot, BadSnapshot; NoSuchLog for a file that does not exist; UpdatedElsewhere, Usage.
+        its summary; `append`: put them at the end. `snapshot`: an id, the beginning of one, a description, `latest`, a
+        file, or a `Snapshot`. A snapshot of another log is restored as copies of its messages at the end, without a
+        question; also one of another model. Raises NoSuchSnapshot, BadSnapshot; NoSuchLog for a file that does not
+        exist; UpdatedElsewhere, Usage.
         """
         from ctxkit.core.snapshot import Snapshot
         from ctxkit.snapshots.restore import restore
 
         kept = snapshot if isinstance(snapshot, Snapshot) else str(snapshot)
-        return restore(self, kept, replace=replace, summary=summary)
+        return restore(self, kept, replace=replace, summary=summary, append=append)
 
     def recover(self, to: To | None = None) -> Op | None:
         """After a crash, take an unfinished end out of the context. Returns None if nothing needs to leave.

@@ -84,6 +84,7 @@ FLAGS: dict[str, Flag] = {
             },
         ),
         Flag("--also", "With --auto: also after a decision or milestone in the text.", "TAG"),
+        Flag("--append", "Put what comes back at the end, not at its places."),
         Flag("--apply", "Bring back the hits, or the messages N...."),
         Flag("--archetype", "A file with the keys of the agent, or its name.", "FILE"),
         Flag(
