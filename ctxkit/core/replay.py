@@ -398,9 +398,11 @@ class Fold:
         if not isinstance(stem, int) or not (state.is_preamble(stem) or op.mode == "place"):
             return None
         own = state.rank.get(stem, (stem, 0, 0, 0))
-        if not state.is_preamble(stem):  # where its program put it, if it did
-            return board.keys.get(stem, own) if stem not in board.effective else own
-        if op.v < PLACE_VERSION or not (tellers := board.tellers(Names(Ranges.span(stem, stem)))):
+        if op.v >= PLACE_VERSION and stem not in board.effective:  # where its program put it, if it did
+            own = board.keys.get(stem, own)
+        if not state.is_preamble(stem) or op.v < PLACE_VERSION:
+            return own
+        if not (tellers := board.tellers(Names(Ranges.span(stem, stem)))):
             return own
         place, sub, index, offset = min(state.key(item.name) for item in tellers)
         return min(own, (place, sub, index, offset - 1))
