@@ -36,6 +36,7 @@ from ctxkit.core.messages import Content, Message
 from ctxkit.core.ops import Compact, Count, LogPosition, Mark, Op, Trim, sealed
 from ctxkit.core.select import Numbers, selection
 from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.times import iso
 from ctxkit.errors import (
@@ -205,7 +206,7 @@ class RollingBase:
         `Log` or a path, which is created if it does not exist; None: in memory. `target`: what a cut leaves, in
         percent of the budget. `tools`: definitions that you send beside the
         body of a request: they count. `on_trim`, `on_compact`: called after each cut; they may be async.
-        `memory`: the notes of a project, as a system message before the messages: a `Memory`, or the folder of one;
+        `memory`: the notes of a project, as a user's message before the conversation: a `Memory`, or the folder of one;
         `memory_tokens`: most tokens of them (default: the config's `memory.tokens`), and never more than a quarter of
         the budget.
 
@@ -446,8 +447,14 @@ class RollingBase:
         return found if isinstance(found, dict) else {}
 
     def notes_row(self) -> list[Row]:
-        """The project's notes as a message: a row that is not in the log; empty without notes."""
-        return [{"role": "system", "content": self.notes}] if self.notes else []
+        """The project's notes as a message: a row that is not in the log; empty without notes. It is the user's: notes
+        are words of other sessions. It stands right before the conversation.
+        """
+        return [{"role": "user", "content": self.notes}] if self.notes else []
+
+    def _with_notes(self, rows: list[Row]) -> list[Row]:
+        first = next((place for place, row in enumerate(rows) if row["role"] not in PREAMBLE_ROLES), len(rows))
+        return [*rows[:first], *self.notes_row(), *rows[first:]]
 
     @_in_turn
     def files(self) -> list[ContextFile]:
@@ -793,7 +800,6 @@ class RollingBase:
         """The messages of the context, which fits; made once for the same context."""
         log = self._copy.log
         self._sent = self._total() - self._uncounted
-        lead = self.notes_row()
         key = (log.opening.source.size, self._known, id(self._copy))
         if key != self._made_for:
             try:
@@ -801,14 +807,14 @@ class RollingBase:
             except NothingToSend:
                 self._made = []
             self._made_for = key
-        return lead + deepcopy(self._made)  # the caller may change its rows
+        return self._with_notes(deepcopy(self._made))  # the caller may change its rows
 
     def _body(self, to: To) -> Row:
         log = self._copy.log
         self._sent = self._total() - self._uncounted
         exported = log.export(to, model=str(self.log.config["model"] or self.log.transcript.model), fit_images=True)
         found = list(exported.values)
-        return {"messages": self.notes_row() + found} if to == "chat" else found[0]
+        return {"messages": self._with_notes(found)} if to == "chat" else found[0]
 
 
 class RollingContext(RollingBase):

@@ -222,7 +222,7 @@ FLAGS: dict[str, Flag] = {
                 "trim": "The budget in tokens (128000, 128k), or of the limit (30%).",
             },
         ),
-        Flag("--memory", "Also the notes of this folder's project, before the messages."),
+        Flag("--memory", "Also the notes of this folder's project, before the conversation."),
         Flag("-m --message", "A description, to find it by.", "TEXT"),
         Flag("--messages", "TEXT is JSON lines: one whole message per line."),
         Flag(
