@@ -393,8 +393,9 @@ class Fold:
         The system preamble returns to the start, in ops of `v` 2 also before a summary that tells it (69).
         """
         state, board, stem = self.state, self.board, name
-        if not isinstance(stem, int) and op.v >= PLACE_VERSION and state.is_preamble(stem):
-            stem = board.items[stem].origin or stem  # it was shortened
+        if op.v >= PLACE_VERSION and state.is_preamble(stem):
+            while isinstance(stem, ItemName) and stem in board.items and board.items[stem].origin is not None:
+                stem = board.items[stem].origin or stem  # it was shortened, or is a copy of a copy
         if not isinstance(stem, int) or not (state.is_preamble(stem) or op.mode == "place"):
             return None
         own = state.rank.get(stem, (stem, 0, 0, 0))

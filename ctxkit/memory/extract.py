@@ -20,6 +20,7 @@ from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.content.touched_files import touched
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
+from ctxkit.core.roles import side
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import redact
@@ -80,7 +81,7 @@ def notes_of(log: OpenLog, ask: Gist | None = None, model: str = "") -> list[Mem
     notes = [note("gist", asked or gist(_without_the_model(pieces), len(found)), numbers, model if asked else RULES)]
     for rule in SessionState([_typed(piece) for piece in pieces], _decides).rules:
         number = int(str(rule.name))
-        name = contents[number].name or ""
+        name = (contents[number].name or "") if side(contents[number].role) == "user" else ""  # else a tool's
         notes.append(note("decision", rule.text, [number], said="user", name=" ".join(redact(name)[0].split())))
     left = [task for task in tasks(found) if task.is_open and WORD.search(task.text)][:OPEN_WORK]
     notes += [note("open", task.text, [int(str(task.name))], said="assistant") for task in left]

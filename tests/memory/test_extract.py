@@ -87,6 +87,15 @@ def test_what_a_person_says(words: str, expected: bool, tmp_path: Path) -> None:
     assert (of_kind([message("user", words, 1)], "decision", tmp_path) != []) is expected
 
 
+def test_an_answer_to_a_question_of_the_model(tmp_path: Path) -> None:
+    """It is the user's, with the question; the name of the tool is nobody's name."""
+    rows = [message("user", "Go on.", 0), message("assistant", "", 1, tool_calls=[call("AskUserQuestion", "c1")]),
+            message("tool", 'User has answered: "Which port should we use?"="Never 80, take 81"', 2, tool_call_id="c1",
+                    name="AskUserQuestion")]  # fmt: skip
+    [note] = [one for one in notes_of(log_of(tmp_path / "log.jsonl", rows)) if one.kind == "decision"]
+    assert (note.text, note.said, note.name) == ("Which port should we use? = Never 80, take 81", "user", "")
+
+
 def test_secrets_are_replaced(tmp_path: Path) -> None:
     """A note outlives its session, and goes to models: no secret that is known as one is in it."""
     notes = notes_of(log_of(tmp_path / "log.jsonl"))
