@@ -88,6 +88,8 @@ class Board:
         self.keys: dict[Name, Key] = {}
         self.moved: set[int] = set()
         self.effective: dict[Name, float | None] = {}
+        self.restored: dict[Name, int | None] = {}
+        """Numbers that a restore brought back beside others, and that op; None: an edit or a replacing restore did."""
         self.stubs: dict[Name, Any] = {}
         """What is shown in place of a message's content; a `LeftOut` where parts of it are out."""
         self.flags = 0
@@ -143,11 +145,14 @@ class Board:
         """`names` are back from everything but boundaries, in full (replay 10)."""
         self._lift(names, boundaries=False)
 
-    def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
+    def enter(
+        self, names: Sequence[Name], keys: Sequence[Key], effective: float | None, restored: int | None = None
+    ) -> None:
         """`names` get the positions `keys`, in full, whatever took them out before."""
         self._lift(Names.of(names), boundaries=True)
         self.place(names, keys)
         self._update(self.effective, dict.fromkeys(names, effective))
+        self._update(self.restored, {name: restored for name in names if isinstance(name, int)})
 
     def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
         """`names` get the positions `keys`, and are in or out as before (a program's preserved messages)."""

@@ -115,7 +115,7 @@ def export(
         from ctxkit.logfile.assembly_sources import assemble
 
         around, inner = assemble(log, status), contents
-        put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
+        put_in = bool(around.beside) or (bool(around.lead) and not log.native)  # not by the program
         if any(around):
             contents = Reiterable(lambda: _placed(around, inner))
     model = model or log.model

@@ -23,6 +23,7 @@ class PlainBoard:
         """Those of the items that tell something: few, so that every op can look at them."""
         self.keys: dict[Name, Key] = {}
         self.effective: dict[Name, float | None] = {}
+        self.restored: dict[Name, int | None] = {}
         self.stubs: dict[Name, Any] = {}
         self.flags: list[tuple[Names, Names]] = []
 
@@ -34,9 +35,12 @@ class PlainBoard:
         """`names` are back from everything but boundaries, in full (replay 10)."""
         self._lift(names, boundaries=False)
 
-    def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
+    def enter(
+        self, names: Sequence[Name], keys: Sequence[Key], effective: float | None, restored: int | None = None
+    ) -> None:
         """`names` stand at `keys` now, in full, whatever took them out before."""
         self._lift(Names.of(names), boundaries=True)
+        self.restored.update({name: restored for name in names if isinstance(name, int)})
         self.keys.update(zip(names, keys, strict=True))
         self.effective.update(dict.fromkeys(names, effective))
 

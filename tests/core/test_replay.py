@@ -24,7 +24,7 @@ OPS = st.one_of(
         st.sampled_from(["forget", "remember", "recall", "protect", "compact", "trim"]),
         NUMBERS,
     ),
-    st.builds("restore {}".format, NUMBERS),
+    st.builds("restore {}{}".format, NUMBERS, st.sampled_from(["", " mode=place v=2"])),
     st.builds("undo @{}".format, st.integers(1, 8)),
     st.builds("rewind to=@{}".format, st.integers(1, 8)),
     st.sampled_from(["mark", "mark", "clear", "edit 2,5,3:x", "interrupted", "restore 1,new:y mode=replace"]),

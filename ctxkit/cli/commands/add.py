@@ -13,10 +13,11 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import opened, typed
 from ctxkit.cli.options import Reading, UnpickedLog, takes
 from ctxkit.cli.terminal import layout, streams
+from ctxkit.core.roles import known, side, unknown
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, ForeignLog, NoSuchLog, NothingMatched, Usage, Warned
 from ctxkit.logfile import ownership
-from ctxkit.logfile.append import require_message
+from ctxkit.logfile.append import EMPTY, require_message, require_sayable, strange_roles
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
@@ -45,9 +46,10 @@ def command(
     """Append a message to a log.
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
-    message at the end. --enforce refuses a user's message if the context would be full; answers and results are always
-    added. If a model forgot messages with filter_context and this is its answer, the rest of that conversation leaves
-    the context too, as with `ctxkit tool cleanup`.
+    message at the end. An unknown role and an empty text are refused (exit 2); --messages takes rows as they are and
+    says which roles are unknown. --enforce refuses a user's message if the context would be full; answers and results
+    are always added. If a model forgot messages with filter_context and this is its answer, the rest of that
+    conversation leaves the context too, as with `ctxkit tool cleanup`.
     """
     words = _piped() if text is None and log != "-" else text
     if words is None:
@@ -61,18 +63,23 @@ def command(
     given = {key: value for key, value in fields.items() if value is not None}
     records = [{**one, **given} for one in (_records(words) if messages else [{"role": role, "content": words}])]
     for record in records:  # check all before the first is added
-        require_message(record)
+        (require_message if messages else require_sayable)(record)
+    if not (messages or words.strip() or side(role) == "tool"):  # nobody types a model's empty answer
+        raise Usage("the text is empty: nothing was added", EMPTY)
     if create and log not in ("", "-") and not Path(log).exists():
         _create(Path(log), reading)
     target = _opened(log, reading)
     target.dry_run = dry_run
+    strange = {record["role"] for record in records if not known(record["role"])}
+    if log == "-":
+        strange |= strange_roles(target).keys()
     if enforce and target.native:
         _enforce(target, records)
     cleaned, warned = list[str](), list[str]()
     for added, record in enumerate(records):
         record["ts"] = typed(ts) if ts is not None else record.get("ts", iso(int(target.clock())))
         try:
-            target.add_message(record)
+            target.add_message(record, as_it_is=True)
         except CtxkitError as error:
             if added and log != "-":
                 error.message += f"; {added} of {len(records)} messages were added"
@@ -91,6 +98,8 @@ def command(
     if not records:
         raise NothingMatched("there is no message in what was given: nothing was added")
     streams.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+    for odd in sorted(strange):
+        streams.warn(unknown(odd))
     for words in warned:
         streams.warn(words)
     for words in cleaned:

@@ -68,8 +68,8 @@ def command(
     --max-tokens: trimmed to fit, as by `ctxkit trim`, for this export only; `budget.enforce` in the config always does
     so, to limit minus reserve. stderr says what was left out.
 
-    --memory puts the notes of this folder's project before the messages (`ctxkit memory`), at most memory.tokens of the
-    config.
+    --memory puts the notes of this folder's project (`ctxkit memory`) before the conversation, as a message of the
+    user's, at most memory.tokens of the config.
 
     If the provider would refuse the request for its pictures or its size, a warning says so. --fit-images leaves out
     the oldest until it fits, with [image left out] in their place; --max-tokens does so too.

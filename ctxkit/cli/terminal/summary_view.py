@@ -63,6 +63,10 @@ def _origin(state: State, entry: Entry) -> str:
         return f"from {state.label(entry.item.origin)}"
     if isinstance(entry.name, ItemName):
         return f"by op {entry.item.source if entry.item else '?'}"
+    by = state.board.restored.get(entry.name)
+    restored = "" if by is None else f"restored by op {by}"
     if isinstance(entry.stub, LeftOut) and entry.stub.stub is None:
-        return layout.count(len(entry.stub.parts), "part") + " left out"
-    return "shortened" if entry.stub is not None else ""
+        cut = layout.count(len(entry.stub.parts), "part") + " left out"
+    else:
+        cut = "shortened" if entry.stub is not None else ""
+    return ", ".join(filter(None, (restored, cut)))
