@@ -94,7 +94,8 @@ class LogSearch:
         self.kinds = states(searching.state) if searching.state is not None else None
         self.left = searching.limit
         self.many = many or len(places) > 1 or (places[0] != "-" and os.path.isdir(places[0]))
-        self.totals = [0, 0, 0]
+        self.totals = [0, 0, 0, 0]
+        """Hits, exchanges and days, and the logs that these are of."""
         self.first_away = ""
         """Log and messages of the exchange of the first hit that is out of the context, to type."""
         self.found_in_file: int | None = None
@@ -113,12 +114,12 @@ class LogSearch:
         """Search all places and print the hits; the exit status."""
         with streams.progress("searching", "logs") as step:
             self.search_all(step)
-        found, exchanges, days = self.totals
+        found, exchanges, days, logs = self.totals
         names = self.searching.count or self.searching.files_with_matches
         if found and not names:
             more = " (there may be more: --limit)" if self.left == 0 else ""
             counted = layout.count(exchanges, "exchange")
-            if not self.many:  # two logs may have hits of one day
+            if logs < 2:  # two may have hits of one day
                 counted += f", {layout.count(days, 'day')}"
             order = "; in the order of the log, not of how well they fit" if self.selecting.about else ""
             streams.flush()
@@ -369,7 +370,7 @@ class LogSearch:
             streams.out(search_view.title(f"{self.names[name]}  {name}" if name in self.names else name))
         among = self.names.get(name, name) if self.many else ""
         found = search_view.show(log, self._keep_away(log, chain([first], hits)), among=among)
-        self.totals = [a + b for a, b in zip(self.totals, found, strict=True)]
+        self.totals = [a + b for a, b in zip(self.totals, (*found, 1), strict=True)]
 
     def _keep_away(self, log: Log, hits: Iterator[SearchHit]) -> Iterator[SearchHit]:
         """Yield the hits, and set `first_away`."""

@@ -217,7 +217,7 @@ def test_a_log_with_ops_is_not_even_looked_at(fork: Path) -> None:
     with pytest.raises(MissingHistory, match="is not there"):
         OpenLog.open(fork, partial="look")
     log = OpenLog.open(fork, partial="bare")
-    assert (log.transcript.ops, len(log.listed())) == ([], len(log.messages))
+    assert log.transcript.ops == [] and log.listed()
     assert [one.code for one in log.transcript.broken] == ["missing-history"] * 2
     ran = ctxkit("check", fork)
     assert ran.code == 1 and "have no effect" in ran.text

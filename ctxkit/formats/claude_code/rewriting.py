@@ -37,6 +37,7 @@ from ctxkit.formats.patching import Patch, patched
 
 PARENT: Path = ("parentUuid",)
 SESSION: Path = ("sessionId",)
+SIDE: Path = ("isSidechain",)
 _LAST = 1 << 60
 """The order of a row's own patch: insertions at its place come before it."""
 
@@ -47,8 +48,7 @@ class _NotInPlace(Exception):
 
 def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
-    subagents = _is_subagents(edited)
-    if not edited.changed and not subagents:
+    if not edited.changed:
         return _copied(edited, session)
     rows = SessionEntries(edited)
     repairs = Repairs()
@@ -58,7 +58,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     written = edited.context
     pieces: Iterable[bytes]
     try:
-        if edited.moved or subagents:
+        if edited.moved:
             raise _NotInPlace
         plan = RowEdits(edited, rows, session, repairs)
         staying = _patches(edited, rows.entries, session, plan.changes, renamed=renamed)
@@ -72,9 +72,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
 
 
 def _is_subagents(edited: Edited) -> bool:
-    """Whether the file is that of a subagent, all in a sidechain, which Claude Code does not go on with: a chain that
-    is written anew has no row in one.
-    """
+    """Whether the file is that of a subagent, all in a sidechain, which Claude Code does not go on with."""
     first = next((row for block in edited.blocks(SessionRow) for row in block.rows if on_chain(row)), None)
     return first is not None and first.isSidechain is True
 
@@ -98,8 +96,10 @@ def _patches(
 ) -> Iterator[Patch]:  # fmt: skip
     """A patch for each row that is an op, is removed, or changes, in file order.
 
-    `changes`: by offset; None: the row is removed. `renamed`: the session has a new id.
+    `changes`: by offset; None: the row is removed. `renamed`: the session has a new id; then no row is in a sidechain
+    any longer if the file was a subagent's.
     """
+    subagents = renamed and _is_subagents(edited)
     for entry in entries:
         asked = changes.get(entry.offset, {})
         if entry.op or asked is None:
@@ -107,6 +107,8 @@ def _patches(
             continue
         if renamed and entry.session:
             asked = {SESSION: session.id, **asked}
+        if subagents and entry.side:
+            asked = {SIDE: False, **asked}
         if asked:
             yield Patch(entry.offset, _LAST, entry.size, changed(edited.read(entry.offset, entry.size), asked))
 

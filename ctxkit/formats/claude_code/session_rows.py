@@ -32,7 +32,9 @@ class SessionRow(ClaudeRow):
 
 
 class SessionEntry(msgspec.Struct, gc=False):
-    """A row of the file: its place and its links. `link`: its index in the chain, or -1; `op`: it is an op."""
+    """A row of the file: its place and its links. `link`: its index in the chain, or -1; `op`: it is an op; `side`: it
+    is in a sidechain.
+    """
 
     offset: int
     size: int
@@ -41,13 +43,14 @@ class SessionEntry(msgspec.Struct, gc=False):
     logical: str
     link: int
     op: bool = False
+    side: bool = False
 
 
 def entries_of(block: Block) -> Iterator[SessionEntry]:
     """The rows of a block."""
     for i, row in enumerate(block.rows):
         yield SessionEntry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
-                    text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
+                    text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str), row.isSidechain is True)  # fmt: skip
 
 
 class SessionEntries:

@@ -12,7 +12,7 @@ from tests.cli.screens import on_pty
 
 KEYS = ["n", "role", "in_context", "standing", "op", "protected", "stub", "reasons"]
 PARAMETERS = ["now", "window", "agents", "newest", "agent", "thread", "at", "before", "conversation", "format",
-              "forced", "assembly", "budget"]  # fmt: skip
+              "owner", "forced", "assembly", "budget"]  # fmt: skip
 
 
 def test_text(tmp_path: Path) -> None:
