@@ -98,9 +98,11 @@ def command(
     for flag, given in flags:
         if given and aim.kind != "session":
             raise Usage(f"{flag} is for sessions, not for {aim.name}", f"one of: {', '.join(sorted(SESSIONS))}")
-    for flag, given in (("--keep-thinking", keep_thinking), ("--with-tools", with_tools)):
-        if given and not aim.own_prefix:
-            raise Usage(f"{flag} is for a request of {' or '.join(OWN_PREFIX)}, not for {aim.name}", "leave it out")
+    for flag, given, fits_to in (
+        ("--keep-thinking", keep_thinking, REQUESTS), ("--with-tools", with_tools, OWN_PREFIX)
+    ):  # fmt: skip
+        if given and aim.name not in fits_to:
+            raise Usage(f"{flag} is for a request of {' or '.join(fits_to)}, not for {aim.name}", "leave it out")
 
     own = target.opening.format.name == aim.name and aim.kind == "session"
 

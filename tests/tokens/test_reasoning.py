@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.tokens.preserved import binds, reads
+from ctxkit.tokens.reasoning import binds, reads
 
 BOUND = [
     "claude-fable-5-1", "claude-fable-5.1", "claude-fable-5-1-20260901", "claude-fable-5-2", "claude-mythos-5-1",
