@@ -14,14 +14,16 @@ from ctxkit.core.roles import RESULTS
 from ctxkit.core.text.json_text import loads, spelled
 
 _TEXTS = frozenset({"text", "input_text", "output_text"})
-REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Keys of a message that hold the model's reasoning: text, text, a list of blocks."""
+REASONING_KEYS: dict[str, type] = {"reasoning_content": str, "reasoning": str, "reasoning_details": list}
+"""Keys of a message that hold the model's reasoning, and the types of their values: texts, and a list of blocks."""
 
 
 def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> list[Part]:
     """The parts of one message. `calls` and `results`: ids that the reader gave to those written without one."""
     parts: list[Part] = []
-    held = {key: record[key] for key in REASONING_KEYS if record.get(key)}
+    held = {
+        key: record[key] for key, kind in REASONING_KEYS.items() if isinstance(record.get(key), kind) and record[key]
+    }
     words = next((text for text in held.values() if isinstance(text, str)), "")
     if words:
         parts.append(Thinking(words, held))
@@ -42,7 +44,7 @@ def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequenc
             parts.append(call)
     if isinstance(legacy := record.get("function_call"), dict):
         parts.append(Call("", text_of(legacy.get("name")), arguments_of(legacy.get("arguments")), legacy))
-    if not words and isinstance(held.get(REASONING_KEYS[-1]), list):  # last: the first part is in digests of older ops
+    if held and not words:  # at the end: the first part is in the digests of older ops
         parts.append(Thinking("", held))
     _set_ids(parts, calls, results)
     return parts

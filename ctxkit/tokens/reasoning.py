@@ -51,6 +51,8 @@ _SIGNATURES = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 _DEEPSEEK = "https://api-docs.deepseek.com/guides/thinking_mode"
 _TEXT, _BLOCKS = CHAT_FIELDS[:1], (DETAILS,)
 
+UNSIGNED = ReasoningRule("gemini", (0, 0), "older Gemini", need="taken", source=_SIGNATURES)
+"""Gemini before it refused calls without a signature."""
 # Anthropic: the pages name Fable 5.1 and 5.2, Mythos 5.1 and 5.2, Opus, Sonnet and Haiku 5.5, and say "starting with
 # Claude Fable 5.1". We assume that later versions of a family bind too, and that a bare `opus` is its newest.
 RULES = (
@@ -67,7 +69,7 @@ RULES = (
     ReasoningRule(rf"gpt(?!-?35){_VERSION}", (5, 6), "GPT 5.6 to 6.1", source=_TURNS),
     ReasoningRule(r"gpt-?\d|chatgpt|codex|o[134](?![a-z0-9])", (0, 0), "older GPT, o1 to o4", turn=True, source=_TURNS),
     ReasoningRule(rf"gemini(?:{_VERSION})?", (3, 0), "Gemini from 3 on", need="demanded", source=_SIGNATURES),
-    ReasoningRule("gemini", (0, 0), "older Gemini", need="taken", source=_SIGNATURES),
+    UNSIGNED,
     ReasoningRule(
         rf"deepseek-(?:v{_VERSION}|chat|reasoner|flash|pro)", (3, 2), "DeepSeek from V3.2 on", _TEXT, "demanded",
         source=_DEEPSEEK,
