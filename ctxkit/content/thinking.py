@@ -279,6 +279,12 @@ def _in_field(part: Thinking, fields: Sequence[str], made: str) -> Thinking | No
     return Thinking(part.text, {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]})
 
 
+def takes_unsigned(model: str, *, keep: bool) -> bool:
+    """Whether a request in Anthropic's form to another provider has thinking without a signature, by its rule."""
+    found = rule(model)
+    return bool(found.fields) and (keep or found.need in ("demanded", "wanted"))
+
+
 def of_earlier_turns(contents: Iterable[Content], model: str, repairs: Repairs) -> Iterator[Content]:
     """Yields the contents, and reports thinking before the last message of a person that `model` does not read."""
     over = now = 0

@@ -149,7 +149,8 @@ def export(
         return thinking.of_earlier_turns(found, model, counted) if target.thinking == "items" else found
 
     contents = Reiterable(chosen)
-    body = write(contents, repairs, BodyOptions(model, as_sent, tools))
+    unsigned = target.thinking == "blocks" and thinking.takes_unsigned(model, keep=keep_thinking and bool(model))
+    body = write(contents, repairs, BodyOptions(model, as_sent, tools, unsigned))
     spool = Spool(body.pieces())
     places, words = body.late()
     spool.put_in(array("q", (len(body.start) + place for place in places)), words)

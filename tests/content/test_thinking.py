@@ -445,6 +445,20 @@ def test_a_call_without_thinking() -> None:
     assert list(repair_notes(exported.repairs)) == ["added: 1 × empty reasoning_content beside calls"]
 
 
+def test_other_providers_of_anthropics_form() -> None:
+    """DeepSeek and Kimi demand thinking there, too, and take it unsigned; Anthropic refuses it."""
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in CHAT))
+
+    def thought_of(model: str, **asked: bool) -> list[str]:
+        messages = next(iter(log.export("anthropic", model=model, **asked).values))["messages"]
+        return [one["thinking"] + one["signature"] for m in messages for one in m["content"] if "thinking" in one]
+
+    assert thought_of("deepseek-v4-pro") == thought_of("kimi-k3") == ["think", "more"]
+    assert thought_of("qwen3-max") == thought_of("claude-opus-4-6") == thought_of("") == []
+    assert thought_of("qwen3-max", keep_thinking=True) == thought_of("mimo-v2", keep_thinking=True) == ["think", "more"]
+    assert thought_of("claude-opus-4-6", keep_thinking=True) == thought_of("", keep_thinking=True) == []
+
+
 def test_mistral_has_it_in_the_content() -> None:
     """As a chunk, which is read again."""
     log = opened(b"".join(dumps(row).encode() + b"\n" for row in CHAT))
