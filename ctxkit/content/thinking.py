@@ -55,7 +55,7 @@ def first_change(log: OpenLog, shown: Sequence[Name] | None = None) -> FirstChan
 def _kept_by_program(log: OpenLog, own: Sequence[int]) -> int:
     """The first message of the `own` context before which the log's program changed something later; 0: none.
 
-    Of a compaction it is the first of the model's: of others' there is no thinking that stands behind the summary.
+    A compaction that kept nothing of the model changes nothing: all thinking came after it.
     """
     transcript = log.state().transcript
     if log.opening.format.edits:  # parts that a message got later are before the messages that came in between
@@ -72,11 +72,12 @@ def _kept_by_program(log: OpenLog, own: Sequence[int]) -> int:
         return 0
     row_of = transcript.row_of
     last = max(row for row, _ in cuts)
+    found = 0
     for n in own:
-        if transcript.messages[n - 1].role != "assistant":
-            continue
         if row_of[n - 1] < last and any(row > row_of[n - 1] and first < n for row, first in cuts):
-            return n
+            found = found or n
+            if transcript.messages[n - 1].role == "assistant":
+                return found
     return 0
 
 
