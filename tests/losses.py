@@ -132,6 +132,24 @@ def atoms(contents: Iterable[Content], *, loosely: bool = False) -> list[Atom]:
     return found
 
 
+def in_fields(contents: Iterable[Content]) -> list[Content]:
+    """The contents as a chat completion has their thinking: beside the content of a message, in one; not alone."""
+    found = []
+    for content in contents:
+        thoughts = [part for part in content.parts if isinstance(part, Thinking) and FIELDS & part.raw.keys()]
+        rest: list[Part] = [part for part in content.parts if part not in thoughts]
+        said = any(isinstance(part, Call) or (isinstance(part, Text) and part.text) for part in rest)
+        if thoughts and said:
+            rest = [Thinking("\n\n".join(part.text for part in thoughts), thoughts[0].raw), *rest]
+        found.append(Content(content.role, rest, content.name, content.rows))
+    return found
+
+
+def told(listed: Iterable[Atom]) -> list[Atom]:
+    """The atoms without where plain thinking stands."""
+    return [(*one[:2], "thinking", one[3]) if one[0] == "thinking" and one[2] == "beside" else one for one in listed]
+
+
 def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
     match part:
         case Text(text=words):
