@@ -449,14 +449,14 @@ class Log(WritableLog):
     ) -> Exported:  # fmt: skip
         """The context for `to`: chat lines or the body of a request (`ctxkit export --help` lists the targets).
 
-        `assembly`: put the config's texts around it, for a provider; `status` as in `assembled`. `keep_thinking`: for a
-        model that binds its thinking, keep the thinking before the first change; the caller must send the same system
-        prompt and tools as the log's program did. `with_tools`: for anthropic, put the system prompt and tools that the
-        log records into the request; thinking after the same bytes stays. `fit_images`: leave out the oldest pictures
-        beyond the provider's limits; without it the result's `refused` lists what the provider will not accept.
-        `tools`: names of the tools that the caller sends; for Anthropic, what a tool search found of other tools
-        becomes text. `progress`: called with the number of messages read and of all.
-        Raises NothingToSend; Usage for another target; and what `assembled` raises.
+        `assembly`: put the config's texts around it, for a provider; `status` as in `assembled`. `keep_thinking`: keep
+        thinking that the provider takes but does not need; for a model of Claude that binds it, the thinking before the
+        first change: the caller must send the same system prompt and tools as the log's program did. `with_tools`: for
+        anthropic, put the system prompt and tools that the log records into the request; thinking after the same bytes
+        stays. `fit_images`: leave out the oldest pictures beyond the provider's limits; without it the result's
+        `refused` lists what the provider will not accept. `tools`: names of the tools that the caller sends; for
+        Anthropic, what a tool search found of other tools becomes text. `progress`: called with the number of messages
+        read and of all. Raises NothingToSend; Usage for another target; and what `assembled` raises.
         """
         from ctxkit.export.fit_images import fitted
         from ctxkit.export.request import export

@@ -189,7 +189,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--keep-results", "Do not shorten the newest N results for their age.", "N", least=0),
         Flag("--keep-steps", "Keep the newest N steps as they are.", "N", least=0),
         Flag("--keep-summary", "Keep a model's summary, even if it contains what is forgotten."),
-        Flag("--keep-thinking", "For anthropic: keep thinking before the first change."),
+        Flag("--keep-thinking", "For a request: keep thinking that it may go without."),
         Flag("--kind", "The kind of the note, or of the notes to list.", CHOICES),
         Flag("--label", "A name for A in the output; twice: for A and for B.", "NAME"),
         Flag(

@@ -316,7 +316,8 @@ class Trimming:
         first = next((place for place, name in enumerate(self.shown) if name in made.reasons), None)
         if first is None:
             return None
-        return self.shown[first], sum(self.tokens[name] for name in self.shown[first:] if name not in made.reasons)
+        rest = [name for name in self.shown[first:] if name not in made.reasons]
+        return self.shown[first], sum(self.tokens[name] for name in rest) - round(self.measuring.bound(rest))
 
     @cached_property
     def units(self) -> list[TrimUnit]:
