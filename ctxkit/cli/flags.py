@@ -93,6 +93,7 @@ FLAGS: dict[str, Flag] = {
             "DIR",
             on={"watch": "Copy all sessions of the agents into DIR, now and every day: only what is new."},
         ),
+        Flag("--allow-empty", "Also a text that is empty."),
         Flag("--at", "The state right after this op (number or id; 3^: before op 3), or now.", "OP"),
         Flag("--auto", "Only if code was written or an error solved, once per exchange."),
         Flag("--before-mark", "Messages before the newest mark with this label.", "LABEL"),

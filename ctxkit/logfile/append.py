@@ -42,7 +42,7 @@ BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
 """Said once of a log of chat messages that is taken for a program's."""
 EACH = "say --own with each command on this log: without it a change goes beside it, and --own is refused from then on"
 """Said once of a log that is the user's by `--own` alone."""
-EMPTY = """--messages takes an empty one as it is: {"role":"user","content":""}"""
+EMPTY = "--allow-empty takes it; in Python as_it_is=True"
 
 
 class OpsAppended(Exception):
@@ -281,16 +281,18 @@ def require_message(record: dict[str, Any]) -> None:
         raise BadMessage("a message needs a `role` (user, assistant, …), and no `ctxkit` key: nothing was added")
 
 
-def require_sayable(record: dict[str, Any]) -> None:
+def require_sayable(record: dict[str, Any], *, empty: bool = False) -> None:
     """Raises UnknownRole for a role that nobody knows, whose words a model would get as the user's; Usage for an empty
-    message. A result may be empty, and so may a model's answer, which is what it is.
+    message, if that is not allowed (`empty`). A result may be empty, and so may a model's answer, which is what it is.
     """
     role = record["role"]
     if not known(role):
         near = nearest(role)
         hint = f"the nearest is {near}" if near else f"known: {', '.join(SIDES)}"
         raise UnknownRole(f"unknown role {role[:40]!r}: nothing was added", f"{hint}; a speaker is a `name` (--name)")
-    if side(role) != "assistant" and all(isinstance(part, Text) and not part.text.strip() for part in parts_of(record)):
+    if empty or side(role) == "assistant":
+        return
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts_of(record)):
         raise Usage("the text is empty: nothing was added", EMPTY)
 
 

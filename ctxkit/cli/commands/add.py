@@ -38,6 +38,7 @@ def command(
     model: str | None = None,
     ts: str | None = None,
     messages: bool = False,
+    allow_empty: bool = False,
     enforce: bool = False,
     create: bool = False,
     dry_run: bool = False,
@@ -46,10 +47,10 @@ def command(
     """Append a message to a log.
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
-    message at the end. An unknown role and an empty text are refused (exit 2); --messages takes rows as they are and
-    says which roles are unknown. --enforce refuses a user's message if the context would be full; answers and results
-    are always added. If a model forgot messages with filter_context and this is its answer, the rest of that
-    conversation leaves the context too, as with `ctxkit tool cleanup`.
+    message at the end. An unknown role and, without --allow-empty, an empty text are refused (exit 2); --messages takes
+    rows as they are and says which roles are unknown. --enforce refuses a user's message if the context would be full;
+    answers and results are always added. If a model forgot messages with filter_context and this is its answer, the
+    rest of that conversation leaves the context too, as with `ctxkit tool cleanup`.
     """
     words = _piped() if text is None and log != "-" else text
     if words is None:
@@ -63,8 +64,11 @@ def command(
     given = {key: value for key, value in fields.items() if value is not None}
     records = [{**one, **given} for one in (_records(words) if messages else [{"role": role, "content": words}])]
     for record in records:  # check all before the first is added
-        (require_message if messages else require_sayable)(record)
-    if not (messages or words.strip() or side(role) == "tool"):  # nobody types a model's empty answer
+        if messages:
+            require_message(record)
+        else:
+            require_sayable(record, empty=allow_empty)
+    if not (messages or allow_empty or words.strip() or side(role) == "tool"):  # nobody types a model's empty answer
         raise Usage("the text is empty: nothing was added", EMPTY)
     if create and log not in ("", "-") and not Path(log).exists():
         _create(Path(log), reading)
