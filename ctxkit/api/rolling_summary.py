@@ -21,6 +21,7 @@ from ctxkit.core.ops import Compact
 from ctxkit.core.strategies import GIVEN, RULES
 from ctxkit.errors import BadSummary, Usage
 from ctxkit.formats.chat_lines import lines
+from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.trim.plan import TrimPlan
 from ctxkit.trim.trim import Trimming
@@ -53,6 +54,20 @@ class Summary(NamedTuple):
         state = self.found.state
         items = (name for name in self.found.names if not isinstance(name, int))
         return [name for name in items if state.board.items[name].summary and not state.guarded(name)]
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything leaves, a message or lines of an earlier summary."""
+        return bool(self.plan.dropped) or not self.plan.stubs.keys().isdisjoint(self.earlier)
+
+    @property
+    def freed(self) -> int:
+        """Tokens that the earlier summaries have in the plan, which the new one may have."""
+        found, stubs = self.found, self.plan.stubs
+        held = dict(self.contents)
+        stays = [name for name in self.earlier if name not in {*self.plan.dropped}]
+        saved = sum(found.saves(name, stubbed(held[name], stubs[name])) for name in stays if name in stubs)
+        return sum(found.tokens[name] for name in stays) - saved
 
     @property
     def ids(self) -> Names:
@@ -88,8 +103,8 @@ def summarized(what: Summary, *, own: bool) -> Generator[list[Row], str | Except
     `own`: the program writes it: what it is asked is yielded, its text or error is sent back.
     """
     found, contents = what.found, what.contents
-    replaced = {*what.earlier} - {*what.plan.dropped}
-    room = what.goal - found.after(what.plan) + sum(found.tokens[name] for name in replaced)
+    earlier = {*what.earlier}
+    room = what.goal - found.after(what.plan) + what.freed
     counter = found.counting.counter
     text, fallback, pieces = None, None, None
     if own:
@@ -111,7 +126,7 @@ def summarized(what: Summary, *, own: bool) -> Generator[list[Row], str | Except
             return None
         op = Compact(
             at=found.log.here(), ids=str(what.ids), text=said,
-            stubs={str(name): stub for name, stub in what.plan.stubs.items()},
+            stubs={str(name): stub for name, stub in what.plan.stubs.items() if name not in earlier},
             strategy=RULES if text is None else GIVEN, target=str(what.goal), fallback=fallback,
         )  # fmt: skip
         over = what.tokens(op) - what.goal

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ctxkit.compact.extraction import Extraction
-from ctxkit.compact.segments import Fragment
 from ctxkit.content.facts import DECIDES, WORD
 from ctxkit.content.gist import MARKS, gist, shortened
 from ctxkit.content.identifiers import short
+from ctxkit.content.segments import Fragment
 from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
