@@ -21,7 +21,6 @@ from ctxkit.core.ops import Compact
 from ctxkit.core.strategies import GIVEN, RULES
 from ctxkit.errors import BadSummary, Usage
 from ctxkit.formats.chat_lines import lines
-from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.trim.plan import TrimPlan
 from ctxkit.trim.trim import Trimming
@@ -63,11 +62,8 @@ class Summary(NamedTuple):
     @property
     def freed(self) -> int:
         """Tokens that the earlier summaries have in the plan, which the new one may have."""
-        found, stubs = self.found, self.plan.stubs
-        held = dict(self.contents)
-        stays = [name for name in self.earlier if name not in {*self.plan.dropped}]
-        saved = sum(found.saves(name, stubbed(held[name], stubs[name])) for name in stays if name in stubs)
-        return sum(found.tokens[name] for name in stays) - saved
+        gone = {*self.plan.dropped}
+        return sum(self.found.left_of(self.plan, name) for name in self.earlier if name not in gone)
 
     @property
     def ids(self) -> Names:

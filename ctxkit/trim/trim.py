@@ -16,6 +16,7 @@ from msgspec import structs
 
 from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
+from ctxkit.core.context import entry
 from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import SyntheticKind
@@ -26,6 +27,7 @@ from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition,
 from ctxkit.core.strategies import OF_TRIM
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import assemble
+from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of
@@ -277,6 +279,12 @@ class Trimming:
         """Tokens saved if message `name` gets this content."""
         return self.tokens[name] - ceil(self.scale * self.measuring.replacement(name, content))
 
+    def left_of(self, made: TrimPlan, name: Name) -> int:
+        """Tokens that a plan leaves of message `name`, which it does not drop."""
+        stub = made.stubs.get(name)
+        saved = 0 if stub is None else self.saves(name, stubbed(self.log.full(entry(self.state, name)), stub))
+        return self.tokens[name] - saved
+
     def summarized(self, name: Name) -> Names:
         """The messages that the summary `name` replaces; none if it is not a summary of ctxkit's."""
         item = self.state.board.items.get(name) if not isinstance(name, int) else None
@@ -352,7 +360,8 @@ def decide(log: WritableLog, asked: TrimRequest) -> tuple[Decision, Figures]:
     found = _without_images(log, asked)
     log.tell(found.figures())  # also reported if the context cannot be made to fit
     made = found.plan()
-    if made.dropped and asked.summarize is not None and log.config["trim.summarize"]:
+    leaves = made.dropped or any(map(found.summarized, made.stubs))
+    if leaves and asked.summarize is not None and log.config["trim.summarize"]:
         return _summarized(found, made, asked.summarize(found))
     figures = found.figures(made)
     log.tell(figures)
