@@ -8,7 +8,6 @@ the summary still says about each: its message, who spoke, its section.
 from __future__ import annotations
 
 import re
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
 from itertools import accumulate
@@ -43,6 +42,8 @@ _QUOTED = re.compile(
 )
 """Matches a heading with what it says of the lines below or behind it."""
 _KINDS = {name: kind for kind, name in SPEAKERS.items()}
+ALL = 1 << 60
+"""More tokens than any summary has."""
 LETTERS, MARK = 4, 2
 """About how many characters a token has, and the tokens of a line's end with the mark of a gap."""
 _BARE = TextSegment(0, SegmentKind.SUMMARY, "")
@@ -163,7 +164,9 @@ class SummaryLines:
             )
             for place, one in enumerate(found)
         ]  # fmt: skip
-        taken = cover(lines, worth.of, self._heading, sys.maxsize)
+        said = fragments([_BARE._replace(text="\n".join(self._rows[place].text for place in sorted(head)))])
+        there = {kept for one in said for kept in one.keeps}
+        taken = cover(lines, worth.of, self._heading, ALL, there)
         rest = {*range(len(found))}.difference(taken)
         spans = self._spans(found, members)
         parts: dict[_Part, None] = {}

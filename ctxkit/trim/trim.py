@@ -34,7 +34,7 @@ from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring
 from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
-from ctxkit.trim.plan import TrimPlan, TrimRank, TrimUnit, plan
+from ctxkit.trim.plan import LARGE, TrimPlan, TrimRank, TrimUnit, plan
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.shortening import Shortening
 
@@ -55,6 +55,8 @@ FIRST, UNFINISHED = "the first message", "unfinished steps"
 
 OTHER_WAYS = "a larger --max-tokens, a smaller task, or a new session"
 """What to do if nothing more may go."""
+NAMED = 3
+"""The most parts that a note names which are too large for the room that is left."""
 MOST = 0.5
 """If what is sent besides messages takes more than this share of the budget, a note says so."""
 
@@ -416,7 +418,7 @@ def _decision(found: Trimming, made: TrimPlan) -> Decision:
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."
-    return Decision(op, said, [*found.notes(), *_summaries(found, made), note])
+    return Decision(op, said, [*found.notes(), *_summaries(found, made), *_unused(found, made), note])
 
 
 def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
@@ -427,6 +429,17 @@ def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
         return []
     named = ", ".join(f"the summary {state.label(name)} of {state.brief(found.summarized(name))}" for name in gone)
     return [f"dropped: {named}; `ctxkit recall LOG {state.label(gone[0])} --apply` brings it back"]
+
+
+def _unused(found: Trimming, made: TrimPlan) -> list[str]:
+    """A note on what is too large for the room that is left and cannot be shortened, if more than LARGE is left."""
+    room, gone = found.budget - found.after(made), {*made.dropped}
+    large = [unit for unit in found.units if unit.tokens > room and gone.issuperset(unit.names)]
+    if room <= LARGE * found.budget or not large:
+        return []
+    named = [f"{found.state.brief(Names.of(unit.names))} ({unit.tokens:,} tokens)" for unit in large[-NAMED:]]
+    more = f" and {len(large) - NAMED:,} more" if len(large) > NAMED else ""
+    return [f"{room:,} of {found.budget:,} tokens are not used: nothing can be cut in {', '.join(named)}{more}"]
 
 
 def as_op(found: Trimming, made: TrimPlan) -> Trim | None:
