@@ -26,7 +26,7 @@ OPENING = "[messages "
 """The start of its first line; a model's summary has the one by rules below it."""
 FILLED = 40
 """A gap of at most so many characters between two lines is filled, instead of marked."""
-LONGEST = 300
+LONGEST = 600
 """The most characters of a first line that always stays."""
 SPEAKERS = {
     SegmentKind.USER: "user",
@@ -41,6 +41,10 @@ _QUOTED = re.compile(
     r'(?P<tool>\S+)(?: "[^\n]*?")?(?P<failed> failed(?: until #[\d.]+)?)? →|(?P<call>\S+)(?: [^\n:]*)?:)(?: |$)'
 )
 """Matches a heading with what it says of the lines below or behind it."""
+_TAG = re.compile(r"\s*</?[\w-]+>\s*")
+"""Matches a line that programs write around a summary, by which it is known as one."""
+FIRST = 4
+"""Among so many first lines, and as the last one, such a line stays."""
 _KINDS = {name: kind for kind, name in SPEAKERS.items()}
 ALL = 1 << 60
 """More tokens than any summary has."""
@@ -112,6 +116,7 @@ class SummaryLines:
         the state.
         """
         head: list[int] = []
+        last = max((place for place, line in enumerate(self._lines) if line.strip()), default=-1)
         state, quotes, stated, block, title = False, False, False, 0, -1
         for place, line in enumerate(self._lines):
             blank = place == 0 or not self._lines[place - 1].strip()
@@ -129,7 +134,9 @@ class SummaryLines:
             asked = line.startswith(REQUESTED) or (place - 1 in head[1:] and line.startswith("  "))
             asked = asked and place - 1 in head
             stated = stated or asked
-            if state or asked or line.startswith(OPENING) or (not self._rows and len(line) <= LONGEST):
+            framed = _TAG.fullmatch(line) is not None and (len(self._rows) < FIRST or place == last)
+            first = not self._rows and len(line) <= LONGEST
+            if state or asked or first or framed or line.startswith(OPENING):
                 head.append(place)
             if found is None:
                 self._rows[place] = _Row("", line, block)

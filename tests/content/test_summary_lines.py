@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from ctxkit.content.state_header import SHARE
 from ctxkit.content.summary_lines import LEFT_OUT, SummaryLines
 from ctxkit.core.board import is_of
+from ctxkit.core.derive import synthetic_messages
+from ctxkit.core.messages import Content, Text
 
 RULES = """\
 [messages 1-9 in short, word for word; #N is message N, … marks what is left out]
@@ -110,3 +112,16 @@ def test_a_repeated_line_leaves_before_the_one_that_says_it() -> None:
     )
     half = SummaryLines(text).best(len(text) // 2)
     assert half.count("KeyError") == 1 < half.count("ValueError")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(row.start, row.end) for row in synthetic_messages._TABLE if row.kind == synthetic_messages.SyntheticKind.SUMMARY],
+)
+def test_a_summary_of_a_program_is_known_as_one(start: str, end: str) -> None:
+    """However short: else its words would be those of the user, and the current task."""
+    text = f"{start} of the work:\n\n<summary>\n{PLAIN}\n</summary>\n{end}"
+    for share in (0, 0.2, 0.4):
+        brief = SummaryLines(text.strip()).best(int(share * len(text)))
+        kind = synthetic_messages.kind(Content("user", [Text(brief)]))
+        assert kind == synthetic_messages.SyntheticKind.SUMMARY and len(brief) < len(text) * 0.8
