@@ -209,8 +209,7 @@ class _Room:
         self._widen(enough, self._least_wanted()[:TRIES])
         for place in islice(self._gone(), TRIES if self.used < enough else 0):
             self._shorten(place)
-            for cut in self.cuts.words(place):
-                self._apply(cut)
+            self._cut(self.cuts.words(place))
             if self.sizes[place] <= self.left:
                 self._keep([place])
                 self._widen(enough, [cut for cut in self.made.values() if cut.unit == place])
@@ -318,7 +317,11 @@ class _Room:
         self.tried.add(place)
         if place in self.large:
             self.large.remove(place)
-        for cut in self.cuts.large(place):
+        self._cut(self.cuts.large(place))
+
+    def _cut(self, cuts: Iterable[Truncation]) -> None:
+        """Makes these cuts, but for messages that are cut already."""
+        for cut in cuts:
             if cut.name not in self.made:
                 self._apply(cut)
 
