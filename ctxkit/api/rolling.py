@@ -777,8 +777,8 @@ class RollingBase:
                     if goal == room and not share:  # without a summary, too
                         raise
                     continue
-                if share and plan.dropped:
-                    what = Summary(found, plan, goal, self._originals)
+                what = Summary(found, plan, goal, self._originals)
+                if share and what.is_needed:
                     made = yield from summarized(what, own=self._summarize is not None)
                     if made is not None:
                         return made[0], made[1], len(plan.stubs)

@@ -187,7 +187,9 @@ def _can_be_copied(state: State, names: Sequence[Name]) -> bool:
             lead = lead and message.role in PREAMBLE_ROLES
         else:
             item = state.board.items[name]
-            if not item.summary or item.tells.items or name.k != 1 or name in state.board.stubs:
+            if not item.summary or item.tells.items or name.k != 1:
+                return False
+            if isinstance(state.board.stubs.get(name), LeftOut):
                 return False
             if item.tells.meets(shown):  # what stands for it may have another place than it has
                 return False
@@ -221,11 +223,12 @@ def _ops(state: State, names: Sequence[Name], place: dict[Name, int]) -> Iterabl
     stubs, parts = dict[str, object](), dict[str, list[Index]]()
     for name in names:
         held = board.stubs.get(name)
+        key = str(place[name] if isinstance(name, int) else Names.of([name]))
         if isinstance(held, LeftOut):
-            parts[str(place[name])] = list(held.parts)
+            parts[key] = list(held.parts)
             held = held.stub
         if held is not None:
-            stubs[str(place[name])] = held
+            stubs[key] = held
     if stubs or parts:
         yield Trim(v=PARTS_VERSION if parts else 1, at=at, ids="", stubs=stubs, parts=parts)
     named = {name: Names(Ranges.span(n, n)) if isinstance(name, int) else Names.of([name]) for name, n in place.items()}

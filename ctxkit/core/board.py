@@ -8,6 +8,7 @@ taken back. The time for an op depends on what it names: what others did to thes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -25,6 +26,9 @@ Key = tuple[int, int, int, int]
 
 Flags = tuple[Names, Names]
 """Protected, and unprotected."""
+
+LEFT_OUT = "…"
+"""Marks what is left out of a summary."""
 
 HIDING = frozenset({"compact", "trim"})
 """Reasons that hide a message without making it absent (replay 33)."""
@@ -71,6 +75,19 @@ class LeftOut(msgspec.Struct, frozen=True):
 def shortening(stub: Any) -> Any:
     """The text that an op gives a message instead; None if that is all its words."""
     return stub.stub if isinstance(stub, LeftOut) else stub
+
+
+def is_of(stub: Any, text: str) -> bool:
+    """Whether the summary `text` has all that `stub` shows, in this order, but for the marks of what is left out."""
+    if not isinstance(stub, str):
+        return False
+    at = 0
+    for piece in re.split(rf"[\n{LEFT_OUT}]", stub):
+        found = text.find(piece.strip(), at)
+        if found < 0:
+            return False
+        at = found + len(piece.strip())
+    return True
 
 
 class Board:
@@ -182,8 +199,16 @@ class Board:
         return self._compacts.get(item.source) if item.summary else None
 
     def retell(self, name: ItemName, text: str, without: Names) -> None:
-        """The item has a new text, and no longer stands for `without`."""
+        """The item has a new text, and no longer stands for `without`. What an op shortened it to is shown no longer,
+        unless the new text has all of that.
+        """
         item = self.items[name]
+        stub = self.stubs.get(name)
+        if shortening(stub) is not None and not is_of(shortening(stub), text):
+            if isinstance(stub, LeftOut):
+                self._update(self.stubs, {name: LeftOut(stub.parts)})
+            else:
+                self._note(self.stubs.__setitem__, name, self.stubs.pop(name))
         message = {**item.message, "content": text}
         self._set_item(name, msgspec.structs.replace(item, tells=item.tells - without, message=message), telling=True)
 

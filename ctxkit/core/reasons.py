@@ -120,7 +120,7 @@ class Reasons:
             op = ops[-1] if ops else None
             found.append(_reason("parts", op, f"{count} left out{by}", back, f"{count} left out"))
         if shortening(stub) is not None:
-            back = f"ctxkit recall LOG {state.label(name)} --apply" if isinstance(name, int) else ""
+            back = f"ctxkit recall LOG {state.label(name)} --apply"
             text = f"its content is shown shortened{self._said(name)}"
             found.append(_reason("stub", None, text, back, "shortened"))
         if name in state.board.keys and name not in state.board.items:

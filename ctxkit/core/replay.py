@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
+from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key, is_of
 from ctxkit.core.boundaries import FOREIGN, lost
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
@@ -349,9 +349,16 @@ class Fold:
             for name in _names(text, at):
                 self.board.leave_out(name, places)
 
+    def tells(self, name: str, stub: object) -> bool:
+        """Whether a stub of a summary shows only what that tells: it may have been told again without a message."""
+        one = Names.parse(name).single
+        item = self.board.items.get(one) if isinstance(one, ItemName) else None
+        return item is None or not item.summary or is_of(stub, str(item.message.get("content")))
+
     def stubs(self, stubs: dict[str, object], at: int) -> None:
         for text, content in stubs.items():
-            self.board.shorten(_names(text, at), content)
+            if self.tells(text, content):
+                self.board.shorten(_names(text, at), content)
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
         """The items of an edit or restore are added in order, at the end; those of a restore that have a place return

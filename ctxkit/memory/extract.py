@@ -1,6 +1,6 @@
 """Makes notes of a session by rules: what it was about, what a person decided, what is open, which files were edited.
 
-A decision is what a person said: a rule, as a summary keeps it (`compact/state_header.py`), or a choice. What the model
+A decision is what a person said: a rule, as a summary keeps it (`content/state_header.py`), or a choice. What the model
 says is no decision, and what it announces is no task: open work is what stands open in its task list
 (`content/task_lists.py`). The gist is that of a snapshot (`content/gist.py`), or a model's. Secrets are replaced, as
 before anything is sent to a model. The same session gives the same notes, with the same ids.
@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from ctxkit.compact.state_header import SessionState, is_rule, statement
 from ctxkit.content.facts import WORD
 from ctxkit.content.gist import MARKS, gist, shortened
 from ctxkit.content.identifiers import short
+from ctxkit.content.state_header import SessionState, is_rule, statement
 from ctxkit.content.task_lists import tasks
 from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.content.touched_files import touched

@@ -134,11 +134,13 @@ def config_files(path: Path) -> ConfigFiles:
 
 
 def whose_turn(transcript: Transcript) -> Turns:
-    """What the newest exchange of a log waits for."""
+    """What the newest exchange of a log waits for, and whether one before it ended."""
     found: list[Message] = []
+    opened = 0
     for message in newest_first(transcript):
         found.append(message)
-        if message.opens or len(found) >= EXCHANGE:
+        opened += message.opens
+        if opened > 1 or len(found) >= EXCHANGE:
             break
     turns = Turns()
     turns.take(reversed(found))

@@ -80,6 +80,21 @@ def sound(context: RollingContext, to: str = "") -> None:
             assert not list(RULES[name](context.request(name))), name  # type: ignore[arg-type]
 
 
+def test_a_summary_by_hand_stays(tmp_path: Path) -> None:
+    """Without a summarizer, a summary that `compact` made is shortened as the session goes on, and never leaves."""
+    path = tmp_path / "chat.jsonl"
+    context = rolling(path, summarize=False)
+    for number, turn in enumerate(turns(60)):
+        for row in turn:
+            context.add(row)
+        if number:
+            sound(context, list(RULES)[number % len(RULES)])
+        if number == 8:
+            Log.open(path).compact(target=30, force=True)
+        assert number < 8 or any("in short, word for word" in str(row["content"]) for row in context.context())
+    assert context.status().trims > 3
+
+
 @pytest.mark.covering("summarize", "file")
 @pytest.mark.parametrize("summarize", [False, True, lambda rows: f"{len(rows)} rows, from {rows[0]['role']}"])
 @pytest.mark.parametrize("file", [False, True])

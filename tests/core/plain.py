@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
+from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key, is_of
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 
@@ -64,6 +64,8 @@ class PlainBoard:
     def retell(self, name: ItemName, text: str, without: Names) -> None:
         """The item has other words, and no longer tells `without`."""
         item = self.items[name]
+        if name in self.stubs and not is_of(self.stubs[name], text):
+            del self.stubs[name]
         item.tells = item.tells - without
         item.message = {**item.message, "content": text}
 

@@ -95,6 +95,21 @@ def test_what_is_found_by_names_is_what_a_look_at_everything_finds(ops: list[str
     assert (found.present(), found.board.effective) == (expected.present(), expected.board.effective)
 
 
+def test_a_shortened_summary_tells_nothing_that_was_forgotten() -> None:
+    """Told again after the trim, or before it, when the forget was undone as the trim was made (replay 9)."""
+    made = "1-9 | compact 2-8 text=A+B+C"
+    cut = 'trim ids= stubs={"@1.1":"A…C"}'
+    again = 'forget 4 summaries=[{"op":"@1","text":"A+B"}]'
+    state = build.state(f"{made} | {cut}")
+    [name] = state.board.items
+    assert state.board.stubs == {name: "A…C"}
+    for ops in (f"{cut} | {again}", f"{again} | undo @2 | {cut} | undo @3"):
+        assert build.state(f"{made} | {ops}").board.stubs == {}
+    for ops in (f"{cut} | {again} | undo @3", f"{again} | undo @2 | {cut}"):
+        assert build.state(f"{made} | {ops}").board.stubs == {name: "A…C"}
+    assert build.state(f"{made} | {cut} | recall @1.1").board.stubs == {}
+
+
 @given(st.lists(OPS, max_size=8))
 def test_nothing_is_hidden_by_a_summary_that_is_gone(ops: list[str]) -> None:
     """What is out for a compact's sake alone is summarized that is shown."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.compact.state_header import RULES as MOST
+from ctxkit.content.state_header import RULES as MOST
 from ctxkit.content.text_segments import SegmentKind, all_pieces
 from ctxkit.memory.extract import FILES, OPEN_WORK, TYPED, notes_of, plain, says_something
 from ctxkit.memory.notes import RULES

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ctxkit.api.log import Log
 from ctxkit.cli.terminal import layout
-from ctxkit.core.board import ContextItem, LeftOut
+from ctxkit.core.board import ContextItem, LeftOut, shortening
 from ctxkit.core.context import Entry
 from ctxkit.core.item_names import ItemName
 from ctxkit.core.ops import Compact
@@ -29,7 +29,8 @@ def line(state: State, item: ContextItem) -> str:
     entry = state.ledger.by_id.get(item.name.op)
     strategy = entry.op.strategy if entry is not None and isinstance(entry.op, Compact) else None
     how = f" ({strategy})" if strategy else ""
-    held = contents(str(item.message.get("content", "")))
+    stub = shortening(state.board.stubs.get(item.name))
+    held = contents(stub if isinstance(stub, str) else str(item.message.get("content", "")))
     return f"summary of {state.brief(item.tells)}{how}" + (f": {held}" if held else "")
 
 

@@ -16,7 +16,8 @@ from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.utf8 import utf8
 
-HEADER = "State"
+HEADER, REQUESTED = "State", "Last request: "
+"""The title of the state, and how its line begins that quotes the newest request."""
 SHARE = 0.12
 """The most that the state may take of a summary."""
 REQUEST = 0.5
@@ -305,7 +306,7 @@ def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int)
     first, *rest = (line for lines in said for line in lines)
     places = tuple(one.place for one in request)
     most = REQUEST if cut and len(request) == 1 else 1.0
-    return StatePart([f"Last request: {first}", *(f"  {line}" for line in rest)], places, True, most)
+    return StatePart([f"{REQUESTED}{first}", *(f"  {line}" for line in rest)], places, True, most)
 
 
 def header(
