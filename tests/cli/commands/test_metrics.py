@@ -12,7 +12,7 @@ import pytest
 
 from ctxkit.core.strategies import NAMES
 from ctxkit.formats import registry
-from ctxkit.store.sidecar import user_state
+from ctxkit.store.private import user_state
 from ctxkit.watch import claims
 from tests import homes
 from tests.cli.runner import FOREIGN, PYTHON, ctxkit, good, small
