@@ -107,10 +107,8 @@ def _accept(found: Configured, *, dry_run: bool, json: bool) -> None:
         streams.flush()
         place = near(str(file))
         count = f"{len(keys)} key{'' if len(keys) == 1 else 's'}"
-        done = (
-            "would count in full: dry run, nothing was written" if dry_run else "count in full until the file changes"
-        )
-        streams.say(f"{place}: {count} {done}")
+        done = "dry run, nothing was written; would accept" if dry_run else "accepted until the file changes:"
+        streams.say(f"{place}: {done} {count}")
         for name, value in keys.items():
             streams.say(f"  {name} = {written(value)}")
 
