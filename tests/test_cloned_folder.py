@@ -18,7 +18,7 @@ from tests.watch.running import Claude, Watching, append, log_of
 
 PLACES = ("ctxkit.toml", "chat.jsonl.ctxkit/config.toml")
 WORST: dict[str, Any] = {
-    "format": "chat", "now": "2020-01-01T00:00:00Z", "counter": "pieces", "reserve": 1, "limit": 300,
+    "format": "chat", "now": "2020-01-01T00:00:00Z", "counter": "pieces", "reserve": 1, "limit": 800,
     "compact.auto": True, "compact.threshold": "1%", "compact.target": "1%", "compact.strategy": "truncate",
     "compact.cooldown": "off", "compact.input": 1000, "checkpoint.auto": True, "checkpoint.keep": 1,
     "checkpoint.days": 1, "window.min": "1s", "window.default": "1s", "window.max": "1s", "window.messages": 1,
@@ -71,6 +71,7 @@ def cloned(clone: Path, place: str, text: str) -> None:
     """Put a stranger's config into the clone."""
     (clone / place).parent.mkdir(exist_ok=True)
     (clone / place).write_text(text)
+    (clone / "x").write_text("[]")  # what paths of keys name
 
 
 FULL = pytest.mark.full("each key alone")
@@ -125,9 +126,12 @@ def test_watch_writes_nothing(name: str, place: str, tmp_path: Path, monkeypatch
         append(log, *rows)
         watching.event("status.changed", messages=14)
         watching.end()
+    assert {one["event"] for one in watching.events} == {"status.changed"}
     after = files(tmp_path)
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert {path for path in changed if not path.startswith("home/state/ctxkit/watch/")} == {f"clone/{name}"}
     assert f"ctxkit config {log} accept" in watching.errors and "compact.auto" in watching.errors
     good("config", log, "accept")
-    assert good("config", log, "get", "compact.auto").text == "true\n"
+    with Watching(log) as watching:
+        append(log, *rows)
+        watching.event("compaction.started")
