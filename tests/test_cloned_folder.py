@@ -74,21 +74,28 @@ def cloned(clone: Path, place: str, text: str) -> None:
     (clone / "x").write_text("[]")  # what paths of keys name
 
 
-FULL = pytest.mark.full("each key alone")
-EACH = [pytest.param(key, marks=FULL, id=key.name) for key in KEYS if key.trust != "never"]
-
-
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("key", [None, *EACH])
-def test_looking_writes_nothing(key: Key | None, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No command that looks changes any file; all keys at once, or one."""
+def looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, keys: list[Key]) -> None:
+    """No command that looks changes any file, with these keys in the clone's config."""
     clone, _ = machine(tmp_path, monkeypatch)
-    keys = [one for one in KEYS if one.name != "format"] if key is None else [key]
     cloned(clone, place, "".join(map(worst, keys)))
     before = files(tmp_path)
     for command in LOOKS:
         ctxkit(*command.replace("LOG", "chat.jsonl").split())
         assert files(tmp_path) == before, command
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_looking_writes_nothing(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command that looks changes any file; all keys at once."""
+    looks(tmp_path, monkeypatch, place, [key for key in KEYS if key.name != "format"])
+
+
+@pytest.mark.full("each key alone; a push sets all at once")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
+def test_each_key_alone(key: Key, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with one key, which no mistake of another hides."""
+    looks(tmp_path, monkeypatch, place, [key])
 
 
 @pytest.mark.parametrize("place", PLACES)
