@@ -59,7 +59,7 @@ from ctxkit.logfile.assembly_sources import assemble, read_sources
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
-from ctxkit.store import atomic
+from ctxkit.store import atomic, said_config
 from ctxkit.store.config import Config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.keys import percent
@@ -967,7 +967,7 @@ def _owned(path: Path) -> Log:
         return found
     found = Log.open(path, own=True)
     if found.opening.sidecar is not None:
-        found.opening.sidecar.own()
+        said_config.own(found.opening.sidecar, os.environ)
     return found
 
 

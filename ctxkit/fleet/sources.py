@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,9 @@ from ctxkit.store.source import open_log, plain_bytes
 
 CHECKS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "LastModified", "last_modified", "updated", "created")
 """What file systems say of a file that changes with its content, the surest first."""
+
+_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^/\s]*@")
+"""User and password of a URL, up to the last @ before its path."""
 
 
 class SourceBytes(NamedTuple):
@@ -177,7 +181,7 @@ def _remote(place: str) -> Iterator[SourceFile]:
     with named_errors(place):
         found: dict[str, dict[str, Any]] = fs.find(path, detail=True)
         if not found:
-            raise NoSuchLog(f"{place}: nothing is there")
+            raise NoSuchLog(f"{without_users(place)}: nothing is there")
     whole = {_url(fs, name): info for name, info in found.items()}
     beside: dict[str, list[str]] = {}
     files = []
@@ -217,15 +221,31 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         fs, path = url_to_fs(url)
     except ImportError as error:
-        raise Usage(f"{url}: {error}", "install the library that fsspec names, such as s3fs for s3://") from error
+        text = f"{without_users(url)}: {without_users(str(error))}"
+        raise Usage(text, "install the library that fsspec names, such as s3fs for s3://") from error
     except ValueError as error:
-        raise Usage(f"{url}: {error}", "fsspec knows s3://, gs://, memory:// and others") from error
+        text = f"{without_users(url)}: {without_users(str(error))}"
+        raise Usage(text, "fsspec knows s3://, gs://, memory:// and others") from error
+    except Exception as error:  # some file systems ask their server, or need more than a URL, when they are made
+        raise _failed(url, error, "read") from error
     return fs, path
 
 
+def without_users(text: str) -> str:
+    """A text without users and passwords of URLs: libraries repeat a URL in their own errors."""
+    return _USER.sub(r"\1…@", text)
+
+
+def _failed(url: str, error: Exception, what: str) -> ReadFailed:
+    text = without_users(" ".join(str(error).split())) or type(error).__name__
+    return ReadFailed(f"{without_users(url)}: could not be {what}: {text}")
+
+
 @contextmanager
-def named_errors(url: str) -> Iterator[None]:
-    """Turns what fsspec and the libraries below it raise into errors that name the URL.
+def named_errors(url: str, what: str = "read") -> Iterator[None]:
+    """Turns what fsspec and the libraries below it raise into errors that name the URL, without its user and password.
+
+    `what`: what could not be done, read or written.
 
     Raises NoSuchLog, NoPermission, ReadFailed.
     """
@@ -234,12 +254,11 @@ def named_errors(url: str) -> Iterator[None]:
     except CtxkitError:
         raise
     except FileNotFoundError as error:
-        raise NoSuchLog(f"{url}: nothing is there") from error
+        raise NoSuchLog(f"{without_users(url)}: nothing is there") from error
     except PermissionError as error:
-        raise NoPermission(f"{url}: permission denied") from error
+        raise NoPermission(f"{without_users(url)}: permission denied") from error
     except Exception as error:  # each store has errors of its own
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise ReadFailed(f"{url}: {text}") from error
+        raise _failed(url, error, what) from error
 
 
 def join(place: str, *names: str) -> str:

@@ -41,7 +41,7 @@ def checkpoint(path: Path) -> WatchedCheckpoint | None:
     Exchanges that ended since the last call share it: it refers to the context as it is now. Raises what
     `Log.checkpoint` raises.
     """
-    log = Log.open(path, tolerant=True)
+    log = Log.open(path, tolerant=True, unsaid="none")
     try:
         goes_on = whose_turn(log.transcript).waits_for != "user"
         found = by_itself(log, "", ALSO, LOOKED_BACK, goes_on=goes_on)

@@ -57,7 +57,8 @@ def key_row(key: Key) -> str:
     words = [key.comment.replace("|", "/")]
     if key.choices:
         words.append("one of " + ", ".join(f"`{choice}`" for choice in key.choices))
-    words += [word for word in (TRUST[key.trust], "" if key.name in used() else "not used yet") if word]
+    asks = "" if key.unsaid or key.trust == "never" else "from the log's folder once accepted"
+    words += [word for word in (TRUST[key.trust], asks, "" if key.name in used() else "not used yet") if word]
     return f"| `{key.name}` | {f'`{variable}`' if variable else ''} | {default} | {'; '.join(words)} |"
 
 

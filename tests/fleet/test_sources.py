@@ -10,7 +10,7 @@ import fsspec
 import pytest
 
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
-from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows
+from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows, without_users
 from tests.compressed import packed
 
 CHAT = b'{"role":"user","content":"hi"}\n'
@@ -116,3 +116,25 @@ def test_below(tmp_path: Path) -> None:
     assert holds(str(tmp_path), str(tmp_path / "x")) and holds("/", "/x")
     assert join("s3://b/x", "y", "z") == "s3://b/x/y/z"
     assert SourceFile("a") < SourceFile("b")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "reference://u:sesame@x/y", "jupyter://u:sesame@127.0.0.1:1/x", "nothing://u:sesame@x/y",
+        "https://u:ses@me/sesame@127.0.0.1:1/x", "https://u:sesame@127.0.0.1:1/x", "s3://u:sesame@x/y",
+        "ftp://u:sesame@127.0.0.1:1/x", "smb://u:sesame@127.0.0.1:1/x", "github://u:sesame@x/y",
+    ],
+)  # fmt: skip
+def test_no_url_is_a_bug_or_tells_its_password(url: str) -> None:
+    """Whatever fsspec or a library below it raises is an error of ours that names the URL, without its user."""
+    with pytest.raises(CtxkitError) as caught:
+        list(listed([url]))
+    told = f"{caught.value.message} {caught.value.hint}"
+    assert url.partition(":")[0] in told and "u:sesame" not in told and "sesame@127" not in told.replace("/sesame@", "")
+
+
+def test_users_of_urls() -> None:
+    """Up to the last @ before the path; other texts stay."""
+    assert without_users("GET https://u:p@ss@host/a@b failed") == "GET https://…@host/a@b failed"
+    assert without_users("s3://bucket/a@b, me@here") == "s3://bucket/a@b, me@here"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, ForeignLog, NoSuchLog, NothingMatched, Usage, Warned
 from ctxkit.logfile import ownership
 from ctxkit.logfile.append import EMPTY, require_message, require_sayable, strange_roles
+from ctxkit.store import said_config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
@@ -157,7 +159,7 @@ def _create(path: Path, reading: Reading) -> None:
     beside = Sidecar(path, Path(reading.sidecar) if reading.sidecar else None)
     create_log(path)
     if ownership.among_programs_files(path):
-        beside.own()
+        said_config.own(beside, os.environ)
 
 
 def _opened(log: str, reading: Reading) -> Log:
