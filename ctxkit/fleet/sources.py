@@ -42,7 +42,8 @@ class SourceBytes(NamedTuple):
 
 
 class SourceFile(msgspec.Struct, frozen=True, order=True):
-    """A file that may be a log. `name`: its absolute path or URL, the `source_uri` of its transcripts; `size`: bytes.
+    """A file that may be a log. `name`: its absolute path or URL, the `source_uri` of its transcripts, without a user
+    and password; `size`: bytes; `url`: the URL to open, if `name` is not.
 
     `stamp`: changes when the file or its sidecar does; "" if nothing tells. `beside`: names of the files of its sidecar
     that count; `named`: it was named itself, and not found in a folder; `error`: why it cannot be read, "" if it can.
@@ -54,13 +55,14 @@ class SourceFile(msgspec.Struct, frozen=True, order=True):
     beside: tuple[str, ...] = ()
     named: bool = False
     error: str = ""
+    url: str = ""
 
     def read(self) -> SourceBytes:
         """Its bytes. Raises NoSuchLog, NoPermission, ReadFailed; Usage if a library for the URL is not installed."""
         if self.error:
             raise ReadFailed(self.error)
         if is_url(self.name):
-            fs, path = file_system(self.name)
+            fs, path = file_system(self.url or self.name)
             with named_errors(self.name):
                 held = {name: fs.cat_file(f"{sidecar_name(path)}/{name}") for name in self.beside}
                 data = fs.cat_file(path)
@@ -103,7 +105,7 @@ def listed(places: Iterable[str]) -> Iterator[SourceFile]:
 
 def holds(place: str, name: str) -> bool:
     """Whether a source is a place, or below it."""
-    whole = place.rstrip("/") if is_url(place) else local(place)
+    whole = without_users(place).rstrip("/") if is_url(place) else local(place)
     return name == whole or name.startswith(whole.rstrip("/") + "/")
 
 
@@ -198,7 +200,9 @@ def _remote(place: str) -> Iterator[SourceFile]:
         some = beside.get(folder, [])
         marks = [_mark(whole[url]), *(f"{one} {_mark(whole[f'{folder}/{one}'])}" for one in some)]
         stamp = "; ".join(marks) if all(marks) else ""
-        yield SourceFile(url, int(whole[url].get("size") or 0), stamp, tuple(some), named=len(found) == 1)
+        name = without_users(url)
+        size, named = int(whole[url].get("size") or 0), len(found) == 1
+        yield SourceFile(name, size, stamp, tuple(some), named=named, url=url if url != name else "")
 
 
 def _mark(info: dict[str, Any]) -> str:
