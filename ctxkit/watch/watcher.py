@@ -593,9 +593,9 @@ class Watcher:
             return
         if sum(other.compaction is not None for other in self.followed.values()) >= TOGETHER:
             return
-        self.emit(CompactionStarted(log=str(one.path), time=moment(), percent=told.percent))
         one.claim.note.compacting = True
-        one.claim.write()
+        one.claim.write()  # before it is told: whoever hears of it may end this process
+        self.emit(CompactionStarted(log=str(one.path), time=moment(), percent=told.percent))
         try:
             one.compaction = BackgroundCompaction(
                 one.path, strategy, lambda end: self._queue.put(lambda: self._compacted(one, end)), self.env
