@@ -171,7 +171,7 @@ reread *args:
 whole *args:
     python -m tests.whole {{args}}
 
-# Thinking of models that bind it, on all real sessions: random ops, all ways out, a validator of prefixes (minutes)
+# Thinking that is bound or demanded, on all real sessions: random ops, all ways out, validators (minutes)
 thinking *args:
     python -m tests.bound {{args}}
 

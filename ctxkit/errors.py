@@ -180,6 +180,12 @@ class UnknownMessage(CtxkitError):
     code = ExitCode.USAGE
 
 
+class UnknownRole(CtxkitError):
+    """A message to be added has a role that no provider knows."""
+
+    code = ExitCode.USAGE
+
+
 class BadQuery(CtxkitError):
     """A query in SQL that cannot be run, would change something, or needs more time or memory than it may."""
 

@@ -1,7 +1,7 @@
-"""Thinking of models that bind it, on real sessions: any ops, all ways out, and what a validator of prefixes says.
+"""Thinking on real sessions: any ops, all ways out, and what validators say of what is sent.
 
 `just thinking` runs it over all real sessions with thinking; the suite takes a sample. The sessions are renamed to a
-model that binds its thinking, as no real ones are at hand.
+model that binds its thinking, as no real ones are at hand; and sent to one that demands it beside each call.
 """
 
 from __future__ import annotations
@@ -17,11 +17,24 @@ from pathlib import Path
 from ctxkit import CtxkitError, Log
 from tests.lawful import Command, tried
 from tests.shared import SHARED
-from tests.validators.prefixes import broken_in_body, broken_in_session, made, renamed, thoughts_of_body
+from tests.validators import item_prefixes
+from tests.validators.prefixes import (
+    blocks,
+    broken_in_body,
+    broken_in_session,
+    made,
+    renamed,
+    rows_of,
+    thoughts_of_body,
+)  # fmt: skip
 
 MODELS = ("claude-opus-5-5", "claude-fable-5-1-20260901", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-mythos-5-2")
-WAYS = ("own", "other", "anthropic", "kept")
-"""The log's own session file, another program's, a request, and a request that is to keep its thinking."""
+OPENAI = ("gpt-6.2-sol", "gpt-6.2-astra-2026-11-18", "gpt-7")
+WAYS = ("own", "other", "anthropic", "kept", "demanded")
+"""The log's own session file, another program's, a request, a request that is to keep its thinking, and a request to a
+provider that refuses calls without any.
+"""
+DEMANDING = ("deepseek/deepseek-v4-pro", "kimi-k2.6")
 KINDS = (
     "forget", "forget", "recall", "remember", "protect", "mark", "rewind", "condense", "compact", "trim", "edit",
     "draft", "restore", "clear", "set_window", "reset_window", "undo", "redo",
@@ -41,14 +54,18 @@ class Case:
 
 def sessions(under: int = 1 << 40) -> list[Path]:
     """The real sessions that have thinking."""
-    found = [p for kind in ("claude-code", "pi") for p in sorted((SHARED / "transcripts" / kind).glob("*.jsonl"))]
-    return [path for path in found if path.stat().st_size < under and b'"signature"' in path.read_bytes()]
+    marks = {"claude-code": b'"signature"', "pi": b'"signature"', "codex": b'"type":"reasoning"'}
+    found = [(p, mark) for kind, mark in marks.items() for p in sorted((SHARED / "transcripts" / kind).glob("*.jsonl"))]
+    return [path for path, mark in found if path.stat().st_size < under and mark in path.read_bytes()]
 
 
-def cases(path: Path, sequences: int, seed: int = 0, model: str = MODELS[0]) -> Iterator[Case]:
+def cases(path: Path, sequences: int, seed: int = 0, n_model: int = 0) -> Iterator[Case]:
     """So many sequences of ops on a session, the first of none at all; every way out after each."""
-    raw = renamed(path.read_bytes(), model)
-    known = made(raw)
+    of_openai = path.parent.name == "codex"
+    models = OPENAI if of_openai else MODELS
+    raw = renamed(path.read_bytes(), models[n_model % len(models)])
+    raw = item_prefixes.distinct(raw) if of_openai else raw
+    known = item_prefixes.made(raw) if of_openai else made(raw)
     for n in range(sequences):
         picked = random.Random(f"{path.name} {seed} {n}")
         log = Log.open(io.BytesIO(raw), env={})
@@ -63,7 +80,12 @@ def cases(path: Path, sequences: int, seed: int = 0, model: str = MODELS[0]) -> 
                 done.append(f"{command.name} {command.first + 1}+{command.more}")
         for way in WAYS:
             try:
-                yield Case(path.name, ", ".join(done) or "none", way, *_judged(log, way, raw, known))
+                judged = (
+                    _asked(log, DEMANDING[n % 2], raw)
+                    if way == "demanded"
+                    else (_of_openai(log, way, known) if of_openai else _judged(log, way, raw, known))
+                )
+                yield Case(path.name, ", ".join(done) or "none", way, *judged)
             except CtxkitError:  # nothing to send
                 continue
 
@@ -80,6 +102,40 @@ def _judged(log: Log, way: str, raw: bytes, known: dict[str, set[str]]) -> tuple
     return len(sent), len(broken_in_body(body, raw)) if way == "kept" else len(sent)
 
 
+def _of_openai(log: Log, way: str, known: dict[str, set[str]]) -> tuple[int, int]:
+    if way == "own":
+        items = item_prefixes.last(b"".join(log.session("codex").pieces))
+    elif way == "other":
+        broken, sent = broken_in_session(b"".join(log.session("pi").pieces), {})
+        return sent, len(broken)
+    else:
+        items = next(iter(log.export("responses", keep_thinking=way == "kept").values))["input"]
+    broken, sent = item_prefixes.broken(items, known)
+    return sent, len(broken)
+
+
+def _asked(log: Log, model: str, raw: bytes) -> tuple[int, int]:
+    """How many messages of a chat completion have reasoning; how many have calls without, or words of nobody's."""
+    told = "\n\n".join(_thoughts(raw))
+    body = next(iter(log.export("openai", model=model).values))
+    spoken = [message for message in body["messages"] if message["role"] == "assistant"]
+    held = [message["reasoning_content"] for message in spoken if "reasoning_content" in message]
+    bare = [message for message in spoken if "tool_calls" in message and "reasoning_content" not in message]
+    return len(held), len(bare) + sum(words not in told for words in held)
+
+
+def _thoughts(raw: bytes) -> Iterator[str]:
+    """The words of all thinking in a log, in order."""
+    for row in rows_of(raw):
+        payload = row.get("payload")
+        for block in [payload] if isinstance(payload, dict) else blocks(row):
+            match block:
+                case {"type": "thinking", "thinking": str() as words} if words:
+                    yield words
+                case {"type": "reasoning", "summary": list() as listed} if listed:
+                    yield "\n\n".join(one["text"] for one in listed)
+
+
 def main() -> None:
     """All real sessions; prints a line per way out."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,7 +144,7 @@ def main() -> None:
     asked = parser.parse_args()
     runs, sent, broken, bad = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for n, path in enumerate(sessions()):
-        for case in cases(path, asked.count, asked.seed, MODELS[n % len(MODELS)]):
+        for case in cases(path, asked.count, asked.seed, n):
             runs[case.way] += 1
             sent[case.way] += case.sent
             broken[case.way] += case.broken

@@ -20,7 +20,7 @@ from ctxkit.cli.app import run
 from ctxkit.cli.commands.show import as_json
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Names
-from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
+from ctxkit.core.ops import PLACE_VERSION, Compact, Edit, Item, Op, Restore, Trim
 from ctxkit.core.strategies import OFFLINE
 from ctxkit.core.text.json_text import dumps
 from ctxkit.edit.draft import DraftBlock, draft
@@ -116,7 +116,8 @@ class Command:
             case "edit":
                 return Edit(at=at, items=[*items, changed])
             case _:
-                return Restore(at=at, items=[changed, *items], mode="replace" if self.flag else "append")
+                mode = "replace" if self.flag else ("append", "place")[self.more % 2]
+                return Restore(at=at, v=PLACE_VERSION, items=[changed, *items], mode=mode)
 
     def words(self, count: int) -> list[str]:
         """The command line: the command, `LOG`, and the rest."""

@@ -25,7 +25,9 @@ class Loss(NamedTuple):
     system: str
     """Of words of the system: "kept", "user", "lead", "apart" (kept at the start, in one or not; later the user's)."""
     thinking: str
-    """"out", "words" (kept where it has words), "own" (kept where this format wrote it), "gemini", "signed", "kept"."""
+    """"out", "words" (kept where it has words), "own" (kept where this format wrote it), "fields" (kept where it stands
+    beside a message's content), "gemini", "signed", "kept".
+    """
     errors: bool
     """Whether the flag of a failed result stays."""
     blank: bool
@@ -69,7 +71,7 @@ LOSSES = {
     "pi": Loss("user", "words", True, True, False, "kept", "out", "out", frozenset(), "named"),
     "chat": Loss("kept", "kept", True, True, True, "kept", "kept", "kept", EVERYTHING, "kept", EVERYTHING, names=True),
     "openai": Loss(
-        "kept", "out", False, True, False, "named", "kept", "named", frozenset({"file"}), "named", names=True
+        "kept", "fields", False, True, False, "named", "kept", "named", frozenset({"file"}), "named", names=True
     ),
     "anthropic": Loss(
         "lead", "signed", True, False, False, "unfailed", "https", "named", DOCUMENTS, "out",
@@ -84,6 +86,8 @@ LOSSES = {
         documents="file", in_order=True,
     ),
 }  # fmt: skip
+FIELDS = {"reasoning_content", "reasoning", "reasoning_details"}
+"""Keys beside a chat message's content that hold thinking."""
 FILES = ("file", "input_file", "inlineData")
 """A file of the user's, as Chat Completions, Responses and Gemini have it."""
 TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -128,6 +132,24 @@ def atoms(contents: Iterable[Content], *, loosely: bool = False) -> list[Atom]:
     return found
 
 
+def in_fields(contents: Iterable[Content]) -> list[Content]:
+    """The contents as a chat completion has their thinking: beside the content of a message, in one; not alone."""
+    found = []
+    for content in contents:
+        thoughts = [part for part in content.parts if isinstance(part, Thinking) and FIELDS & part.raw.keys()]
+        rest: list[Part] = [part for part in content.parts if part not in thoughts]
+        said = any(isinstance(part, Call) or (isinstance(part, Text) and part.text) for part in rest)
+        if thoughts and said:
+            rest = [Thinking("\n\n".join(part.text for part in thoughts), thoughts[0].raw), *rest]
+        found.append(Content(content.role, rest, content.name, content.rows))
+    return found
+
+
+def told(listed: Iterable[Atom]) -> list[Atom]:
+    """The atoms without where plain thinking stands."""
+    return [(*one[:2], "thinking", one[3]) if one[0] == "thinking" and one[2] == "beside" else one for one in listed]
+
+
 def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
     match part:
         case Text(text=words):
@@ -137,6 +159,7 @@ def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
         case Thinking(text=words, raw=raw):
             openai = raw.get("type") == "reasoning" and isinstance(raw.get("summary"), list)
             own = "reasoning" if openai else "gemini" if raw.get("thought") is True else "thinking"
+            own = "beside" if FIELDS & raw.keys() else own
             return ("thinking", words, own, raw.get("signature") or raw.get("thinkingSignature") or raw.get("data"))
         case Other(kind=kind, raw=raw):
             found = ("other", said_by, "file" if kind in FILES else kind)
@@ -204,7 +227,7 @@ def _kept(atom: Atom, loss: Loss) -> list[Atom]:
     if kind == "thinking":
         stays = {
             "kept": True, "out": False, "words": bool(atom[1]), "own": atom[2] == "reasoning", "signed": atom[3],
-            "gemini": atom[2] == "gemini" and atom[1].strip(),
+            "gemini": atom[2] == "gemini" and atom[1].strip(), "fields": atom[2] == "beside",
         }[loss.thinking]  # fmt: skip
         return [("thinking", atom[1], atom[2] if loss.thinking != "words" else "thinking", atom[3])] if stays else []
     if kind == "other":

@@ -40,6 +40,7 @@ SIDEWAYS = {
     ("recovery", "snapshots"): "what stands beside a log; the way back to a checkpoint",
     ("measure", "content"): "whose a context's tokens are, and which of them do not go out",
     ("llm", "tokens.overflow"): "what providers say of a request that is too large",
+    ("formats.gemini", "tokens.reasoning"): "which models demand signatures: one table has what providers demand",
     ("tokens.cache", "store.private"): "the folder of the cache is the user's own",
     ("store", "formats.base"): "the shapes of rows and blocks, which are all that the two share",
 }

@@ -104,8 +104,12 @@ class Session(RuleBasedStateMachine):
 
     @rule(role=st.sampled_from(["user", "assistant", "system", "developer"]), text=TEXTS)
     def says(self, role: str, text: str) -> None:
-        """A message of words."""
-        self.context.add({"role": role, "content": text})
+        """A message of words; another program's row may have none."""
+        message = {"role": role, "content": text}
+        if text.strip() or role == "assistant":
+            self.context.add(message)
+        else:
+            self.context.log.add_message(message, as_it_is=True)
 
     @rule(text=TEXTS)
     def shows(self, text: str) -> None:

@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,12 +188,17 @@ class File:
         ]  # fmt: skip
         return next((tuple(step) for step in self.steps if found and found[-1] in step), ())
 
-    def oldest_first(self, budget: int, kept: Collection[Name]) -> int:
+    @cached_property
+    def summaries(self) -> set[Name]:
+        """The summaries that the log's own program made."""
+        return {n for n, c in zip(self.names, self.contents, strict=True) if kind(c) == SyntheticKind.SUMMARY}
+
+    def oldest_first(self, budget: int, kept: Collection[Name], brief: Mapping[Name, int]) -> int:
         """What is left of the context where the oldest steps go, one by one, until it fits. What never goes stays, and
-        of `kept` the last answer and the last step.
+        of `kept` the last answer and the last step. `brief`: the sizes of the summaries that stay, as they are now.
         """
-        stays = {*self.kept, *(name for step in (self.answer, self.steps[-1]) for name in step if name in kept)}
-        left = self.total
+        stays = {*self.kept, *(name for step in (self.answer, self.steps[-1]) for name in step if name in kept), *brief}
+        left = self.total - sum(self.sizes[name] - size for name, size in brief.items())
         for step in self.steps:
             if left > budget and not stays.intersection(step):
                 left -= sum(self.sizes[name] for name in step)
@@ -251,14 +256,16 @@ class Fill(NamedTuple):
 
 def filled(file: File, log: Log, budget: int) -> Fill:
     """How `log`, the file trimmed, uses its budget. Raises Wrong where anything was given up in vain."""
-    kept, used = set(log.names()), counted(contents_of(log))
+    kept, contents = set(log.names()), contents_of(log)
+    used = counted(contents)
+    brief = {name: counted([one]) for name, one in zip(log.names(), contents, strict=True) if name in file.summaries}
     if used > budget:
         raise Wrong(f"{used} tokens by the reference, {budget} were allowed")
     sizes = {tuple(step): sum(file.sizes[name] for name in step) for step in file.steps}
     never = sum(size for step, size in sizes.items() if file.kept.intersection(step))
     fits = file.kept.intersection(file.answer) or never + sizes.get(file.answer, 0) <= budget
     found = Fill(
-        budget, used, file.oldest_first(budget, kept),
+        budget, used, file.oldest_first(budget, kept, brief),
         kept.issuperset(file.answer) if file.answer and fits else None,
     )  # fmt: skip
     if found.answer is False:

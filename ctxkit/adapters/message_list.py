@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from ctxkit.api.rolling import RollingBase, ShownMessage
+from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps
 
 Item = TypeVar("Item")
@@ -37,7 +38,10 @@ class MessageList(Generic[Item]):
     def kept(self, made: Callable[[ShownMessage, Item | None], Item]) -> list[Item]:
         """The messages of the context: those of the list, and what `made` makes of notes, summaries, shortened ones."""
         found = []
-        for one in [*(ShownMessage(None, row, False) for row in self.context.notes_row()), *self.context.shown()]:
+        shown = self.context.shown()
+        first = next((at for at, one in enumerate(shown) if one.row["role"] not in PREAMBLE_ROLES), len(shown))
+        shown[first:first] = [ShownMessage(None, row, False) for row in self.context.notes_row()]
+        for one in shown:
             item = None if one.number is None else self._items.get(one.number)
             if item is None or one.changed:
                 item = self._items.setdefault(dumps([one.number, one.row]), made(one, item))

@@ -154,21 +154,28 @@ def shorten_result(
 
 @overload
 def enforce_context_limit(
-    messages: Held, *, limit: int | None = None, reserve: int | None = None, **options: Unpack[Options]
-) -> Fitted[Row]: ...
+    messages: Held, max_input_tokens: int | None = None, *, limit: int | None = None, reserve: int | None = None,
+    **options: Unpack[Options],
+) -> Fitted[Row]: ...  # fmt: skip
 @overload
 def enforce_context_limit(
-    messages: Sequence[M], *, limit: int | None = None, reserve: int | None = None, **options: Unpack[Options]
-) -> Fitted[M]: ...
+    messages: Sequence[M], max_input_tokens: int | None = None, *, limit: int | None = None,
+    reserve: int | None = None, **options: Unpack[Options],
+) -> Fitted[M]: ...  # fmt: skip
 def enforce_context_limit(
-    messages: Sequence[M] | Held, *, limit: int | None = None, reserve: int | None = None, **options: Unpack[Options]
-) -> Fitted[M] | Fitted[Row]:
-    """Cuts `messages` to `limit` less `reserve` tokens. Messages that fit already are returned unchanged.
+    messages: Sequence[M] | Held, max_input_tokens: int | None = None, *, limit: int | None = None,
+    reserve: int | None = None, **options: Unpack[Options],
+) -> Fitted[M] | Fitted[Row]:  # fmt: skip
+    """Cuts `messages` to `max_input_tokens`, else to `limit` less `reserve` tokens. Messages that fit already are
+    returned unchanged.
 
     The defaults are the config's; without a limit there, it is the model's. Raises DoesNotFit; BadConfig if no limit is
-    known; BadMessage, Usage.
+    known; BadMessage; Usage, also for both a number of tokens and a limit or reserve.
     """
-    return _fitted(messages, None, options, {"limit": limit, "reserve": reserve})
+    if max_input_tokens is not None and (limit, reserve) != (None, None):
+        text = "max_input_tokens is what is left of a limit after the reserve: nothing was changed"
+        raise Usage(text, "either max_input_tokens, or limit and reserve")
+    return _fitted(messages, max_input_tokens, options, {"limit": limit, "reserve": reserve})
 
 
 @overload
@@ -195,9 +202,13 @@ def expected(options: Mapping[str, Any], kind: Any) -> Mapping[str, Any]:
 
 
 def opened(
-    messages: Sequence[M] | Held, options: Mapping[str, Any], *, windows: bool = False
+    messages: Sequence[M] | Held,
+    options: Mapping[str, Any],
+    *,
+    windows: bool = False,
+    config: Mapping[str, Any] | None = None,
 ) -> tuple[Log, InMemoryMessages[M] | None]:
-    """`messages` as a log, with `options` laid over its config; for a list also the `InMemoryMessages`.
+    """`messages` as a log, with `config` and `options` laid over its config; for a list also the `InMemoryMessages`.
 
     `windows`: as in `from_messages`. Raises what that and `Log.open` raise; Usage for a value that no config takes.
     """
@@ -221,7 +232,8 @@ def opened(
             raise Usage("system= is for a list of messages; a log has its own", "assembly.system in its config")
         asked["assembly.system"] = options["system"]
     try:
-        log.config = log.config.given({key: value for key, value in asked.items() if value not in (None, "")})
+        given = {key: value for key, value in asked.items() if value not in (None, "")}
+        log.config = log.config.given({**(config or {}), **given})
     except BadConfig as error:
         raise Usage(f"{error.message}: nothing was counted", error.hint) from error
     if options.get("tools") is not None:

@@ -17,6 +17,7 @@ from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError, Warned
+from ctxkit.logfile.append import require_message, require_sayable
 from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
 
@@ -49,12 +50,16 @@ class Log(WritableLog):
     cleaned: Sequence[str] = ()
     """What the last `add_message` cleaned up, in words."""
 
-    def add_message(self, record: dict[str, Any]) -> None:
-        """Append a message to a native log. Raises ForeignLog, BadMessage.
+    def add_message(self, record: dict[str, Any], *, as_it_is: bool = False) -> None:
+        """Append a message to a native log. `as_it_is`: whatever its role is, and empty too.
 
+        Raises ForeignLog, BadMessage; UnknownRole; Usage for a user's or system message without content.
         If it ends a conversation in which a model forgot messages, the rest of that conversation leaves the context, as
         by `cleanup`. `cleaned` describes this. If it fails, `warned` has the reason, and the message is added anyway.
         """
+        require_message(record)
+        if not as_it_is:
+            require_sayable(record)
         super().add_message(record)
         self.cleaned, self.warned = (), ()
         if self.dry_run or self.opening.path is None or not self.chosen_by_model:
@@ -340,20 +345,22 @@ class Log(WritableLog):
         return self.commit("edit", applying.decide, applying.recheck)
 
     def restore(
-        self, snapshot: str | os.PathLike[str] | Snapshot, *, replace: bool = False, summary: bool = False
-    ) -> Op | None:
-        """Bring back those messages of a snapshot that are not visible now.
+        self, snapshot: str | os.PathLike[str] | Snapshot, *, replace: bool = False, summary: bool = False,
+        append: bool = False,
+    ) -> Op | None:  # fmt: skip
+        """Bring back those messages of a snapshot that are not visible now, to their places in this log.
 
         Returns None if all are visible. `replace`: the context becomes exactly the snapshot; `summary`: bring back only
-        its summary. `snapshot`: an id, the beginning of one, a description, `latest`, a file, or a `Snapshot`. A
-        snapshot of another log is restored as copies of its messages, without a question; also one of another model.
-        Raises NoSuchSnapshot, BadSnapshot; NoSuchLog for a file that does not exist; UpdatedElsewhere, Usage.
+        its summary; `append`: put them at the end. `snapshot`: an id, the beginning of one, a description, `latest`, a
+        file, or a `Snapshot`. A snapshot of another log is restored as copies of its messages at the end, without a
+        question; also one of another model. Raises NoSuchSnapshot, BadSnapshot; NoSuchLog for a file that does not
+        exist; UpdatedElsewhere, Usage.
         """
         from ctxkit.core.snapshot import Snapshot
         from ctxkit.snapshots.restore import restore
 
         kept = snapshot if isinstance(snapshot, Snapshot) else str(snapshot)
-        return restore(self, kept, replace=replace, summary=summary)
+        return restore(self, kept, replace=replace, summary=summary, append=append)
 
     def recover(self, to: To | None = None) -> Op | None:
         """After a crash, take an unfinished end out of the context. Returns None if nothing needs to leave.
@@ -442,14 +449,14 @@ class Log(WritableLog):
     ) -> Exported:  # fmt: skip
         """The context for `to`: chat lines or the body of a request (`ctxkit export --help` lists the targets).
 
-        `assembly`: put the config's texts around it, for a provider; `status` as in `assembled`. `keep_thinking`: for a
-        model that binds its thinking, keep the thinking before the first change; the caller must send the same system
-        prompt and tools as the log's program did. `with_tools`: for anthropic, put the system prompt and tools that the
-        log records into the request; thinking after the same bytes stays. `fit_images`: leave out the oldest pictures
-        beyond the provider's limits; without it the result's `refused` lists what the provider will not accept.
-        `tools`: names of the tools that the caller sends; for Anthropic, what a tool search found of other tools
-        becomes text. `progress`: called with the number of messages read and of all.
-        Raises NothingToSend; Usage for another target; and what `assembled` raises.
+        `assembly`: put the config's texts around it, for a provider; `status` as in `assembled`. `keep_thinking`: keep
+        thinking that the provider takes but does not need; for a model of Claude that binds it, the thinking before the
+        first change: the caller must send the same system prompt and tools as the log's program did. `with_tools`: for
+        anthropic, put the system prompt and tools that the log records into the request; thinking after the same bytes
+        stays. `fit_images`: leave out the oldest pictures beyond the provider's limits; without it the result's
+        `refused` lists what the provider will not accept. `tools`: names of the tools that the caller sends; for
+        Anthropic, what a tool search found of other tools becomes text. `progress`: called with the number of messages
+        read and of all. Raises NothingToSend; Usage for another target; and what `assembled` raises.
         """
         from ctxkit.export.fit_images import fitted
         from ctxkit.export.request import export

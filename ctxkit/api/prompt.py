@@ -13,6 +13,7 @@ import msgspec
 
 from ctxkit.api.fit import Held, Options, as_arguments, expected, opened, trim_request
 from ctxkit.api.log import Log
+from ctxkit.errors import DoesNotFit, Usage
 from ctxkit.export.fit_budget import within
 from ctxkit.export.request import Exported, repair_notes
 from ctxkit.formats import targets
@@ -47,20 +48,25 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 def build_final_prompt(
-    messages: Sequence[Mapping[str, Any]] | Held, *, to: To = "openai", enforce: bool | None = None,
+    messages: Sequence[Mapping[str, Any]] | Held, config: Mapping[str, Any] | None = None, *,
+    to: To = "openai", enforce: bool | None = None,
     limit: int | None = None, reserve: int | None = None, assembly: bool = True, status: str | None = None,
     keep_thinking: bool = False, fit_images: bool | None = None, **options: Unpack[Options],
 ) -> Prompt:  # fmt: skip
     """The request that `ctxkit export --to` would print for a log, or for `messages`: the config's system prompt, docs
     and thread status, and the context within its windows, made valid for the provider.
 
-    `enforce`: make it fit the budget; None: as the config's `budget.enforce` says. `assembly`, `status`,
-    `keep_thinking`, `fit_images`: as in `Log.export`; by default pictures are fitted if the context is. Raises
-    DoesNotFit, NothingToSend, UnknownOp; BadConfig if it is to fit and no limit is known; BadMessage, BadTools, Usage;
-    for a log what `Log.open` raises.
+    `config`: settings over the config's: key -> value, as in a config file. `enforce`: make it fit the budget; None: if
+    a limit is given, else as the config's `budget.enforce` says. With False a request above a given limit is refused.
+    `assembly`, `status`, `keep_thinking`, `fit_images`: as in `Log.export`; by default pictures are fitted if the
+    context is. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig if it is to fit and no limit is known;
+    BadMessage, BadTools, Usage; for a log what `Log.open` raises.
     """
     target = targets.no_session(to)
-    log, held = opened(messages, {**expected(options, Options), "limit": limit, "reserve": reserve}, windows=True)
+    if not isinstance(config, Mapping | None):
+        raise Usage(f"config: a {type(config).__name__}, not a mapping: nothing was counted", '{"trim.keep_last": 3}')
+    asked = {**expected(options, Options), "limit": limit, "reserve": reserve}
+    log, held = opened(messages, asked, windows=True, config=config)
     log.known_ops()
     placed = assembly and target.takes_system
 
@@ -70,11 +76,12 @@ def build_final_prompt(
             fit_images=fits if fit_images is None else fit_images,
         )  # fmt: skip
 
-    fits = log.config["budget.enforce"] if enforce is None else enforce
+    is_given = log.config.origin("limit") == "argument"
+    fits = (is_given or log.config["budget.enforce"]) if enforce is None else enforce
     if fits:
         if options.get("summarize") is not None:
             log.config = log.config.given({"trim.summarize": True})
-        origin = "argument" if enforce else log.config.origin("budget.enforce")
+        origin = "argument" if enforce or is_given else log.config.origin("budget.enforce")
         with as_arguments():
             log, exported = within(log, trim_request(None, options, held, assembly=placed, status=status), made, origin)
     else:
@@ -85,6 +92,9 @@ def build_final_prompt(
     counted = budget(log, log.assembled(status) if placed else None, trouble=[])
     known = counted.limit.value
     used, counter = (cut.after, cut.counter) if cut is not None else (counted.used or 0, counted.counter or "")
+    if is_given and known is not None and used > known - counted.reserve:
+        text = f"{used:,} tokens do not fit into {known - counted.reserve:,} ({counter}): nothing was cut"
+        raise DoesNotFit(text, "enforce=True, or a larger limit")
     return Prompt(
         to=to, body=body, messages=body[target.key], token_count=used,
         within_budget=None if known is None else used <= known - counted.reserve,

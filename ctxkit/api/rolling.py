@@ -36,6 +36,7 @@ from ctxkit.core.messages import Content, Message
 from ctxkit.core.ops import Compact, Count, LogPosition, Mark, Op, Trim, sealed
 from ctxkit.core.select import Numbers, selection
 from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import iso
@@ -53,12 +54,12 @@ from ctxkit.errors import (
     Usage,
 )
 from ctxkit.formats.chat_lines import lines
-from ctxkit.logfile.append import AppendableLog, OpsAppended
+from ctxkit.logfile.append import AppendableLog, OpsAppended, require_sayable
 from ctxkit.logfile.assembly_sources import assemble, read_sources
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
-from ctxkit.store import atomic
+from ctxkit.store import atomic, said_config
 from ctxkit.store.config import Config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.keys import percent
@@ -206,7 +207,7 @@ class RollingBase:
         `Log` or a path, which is created if it does not exist; None: in memory. `target`: what a cut leaves, in
         percent of the budget. `tools`: definitions that you send beside the
         body of a request: they count. `on_trim`, `on_compact`: called after each cut; they may be async.
-        `memory`: the notes of a project, as a system message before the messages: a `Memory`, or the folder of one;
+        `memory`: the notes of a project, as a user's message before the conversation: a `Memory`, or the folder of one;
         `memory_tokens`: most tokens of them (default: the config's `memory.tokens`), and never more than a quarter of
         the budget.
 
@@ -297,10 +298,13 @@ class RollingBase:
     def add(self, message: object) -> int:
         """Append a message: a dict or an object, of OpenAI's chat or Responses, Anthropic, Gemini, or a row of ours.
 
-        Returns its number (of its last row, if it becomes several). Nothing is cut yet. Raises BadMessage, and what an
-        append raises.
+        Returns its number (of its last row, if it becomes several). Nothing is cut yet. Raises BadMessage; UnknownRole;
+        Usage for a user's or system message without content; and what an append raises.
         """
-        return self._add(rows(message))
+        found = rows(message)
+        for row in found:
+            require_sayable(row)
+        return self._add(found)
 
     @_in_turn
     def add_response(self, response: object) -> int:
@@ -444,8 +448,14 @@ class RollingBase:
         return found if isinstance(found, dict) else {}
 
     def notes_row(self) -> list[Row]:
-        """The project's notes as a message: a row that is not in the log; empty without notes."""
-        return [{"role": "system", "content": self.notes}] if self.notes else []
+        """The project's notes as a message: a row that is not in the log; empty without notes. It is the user's: notes
+        are words of other sessions. It stands right before the conversation.
+        """
+        return [{"role": "user", "content": self.notes}] if self.notes else []
+
+    def _with_notes(self, rows: list[Row]) -> list[Row]:
+        first = next((place for place, row in enumerate(rows) if row["role"] not in PREAMBLE_ROLES), len(rows))
+        return [*rows[:first], *self.notes_row(), *rows[first:]]
 
     @_in_turn
     def files(self) -> list[ContextFile]:
@@ -767,8 +777,8 @@ class RollingBase:
                     if goal == room and not share:  # without a summary, too
                         raise
                     continue
-                if share and plan.dropped:
-                    what = Summary(found, plan, goal, self._originals)
+                what = Summary(found, plan, goal, self._originals)
+                if share and what.is_needed:
                     made = yield from summarized(what, own=self._summarize is not None)
                     if made is not None:
                         return made[0], made[1], len(plan.stubs)
@@ -791,7 +801,6 @@ class RollingBase:
         """The messages of the context, which fits; made once for the same context."""
         log = self._copy.log
         self._sent = self._total() - self._uncounted
-        lead = self.notes_row()
         key = (log.opening.source.size, self._known, id(self._copy))
         if key != self._made_for:
             try:
@@ -799,14 +808,14 @@ class RollingBase:
             except NothingToSend:
                 self._made = []
             self._made_for = key
-        return lead + deepcopy(self._made)  # the caller may change its rows
+        return self._with_notes(deepcopy(self._made))  # the caller may change its rows
 
     def _body(self, to: To) -> Row:
         log = self._copy.log
         self._sent = self._total() - self._uncounted
         exported = log.export(to, model=str(self.log.config["model"] or self.log.transcript.model), fit_images=True)
         found = list(exported.values)
-        return {"messages": self.notes_row() + found} if to == "chat" else found[0]
+        return {"messages": self._with_notes(found)} if to == "chat" else found[0]
 
 
 class RollingContext(RollingBase):
@@ -958,7 +967,7 @@ def _owned(path: Path) -> Log:
         return found
     found = Log.open(path, own=True)
     if found.opening.sidecar is not None:
-        found.opening.sidecar.own()
+        said_config.own(found.opening.sidecar, os.environ)
     return found
 
 

@@ -55,6 +55,17 @@ class Summary(NamedTuple):
         return [name for name in items if state.board.items[name].summary and not state.guarded(name)]
 
     @property
+    def is_needed(self) -> bool:
+        """Whether anything leaves, a message or lines of an earlier summary."""
+        return bool(self.plan.dropped) or not self.plan.stubs.keys().isdisjoint(self.earlier)
+
+    @property
+    def freed(self) -> int:
+        """Tokens that the earlier summaries have in the plan, which the new one may have."""
+        gone = {*self.plan.dropped}
+        return sum(self.found.left_of(self.plan, name) for name in self.earlier if name not in gone)
+
+    @property
     def ids(self) -> Names:
         """The messages that it stands for."""
         state, found = self.found.state, Names.of(name for name in self.plan.dropped if isinstance(name, int))
@@ -88,8 +99,8 @@ def summarized(what: Summary, *, own: bool) -> Generator[list[Row], str | Except
     `own`: the program writes it: what it is asked is yielded, its text or error is sent back.
     """
     found, contents = what.found, what.contents
-    replaced = {*what.earlier} - {*what.plan.dropped}
-    room = what.goal - found.after(what.plan) + sum(found.tokens[name] for name in replaced)
+    earlier = {*what.earlier}
+    room = what.goal - found.after(what.plan) + what.freed
     counter = found.counting.counter
     text, fallback, pieces = None, None, None
     if own:
@@ -111,7 +122,7 @@ def summarized(what: Summary, *, own: bool) -> Generator[list[Row], str | Except
             return None
         op = Compact(
             at=found.log.here(), ids=str(what.ids), text=said,
-            stubs={str(name): stub for name, stub in what.plan.stubs.items()},
+            stubs={str(name): stub for name, stub in what.plan.stubs.items() if name not in earlier},
             strategy=RULES if text is None else GIVEN, target=str(what.goal), fallback=fallback,
         )  # fmt: skip
         over = what.tokens(op) - what.goal

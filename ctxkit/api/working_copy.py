@@ -18,11 +18,14 @@ from ctxkit.core.context import shown_names
 from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.ops import (
     PARTS_VERSION,
+    PLACE_VERSION,
     Compact,
     Index,
+    Item,
     LogPosition,
     Op,
     Protect,
+    Restore,
     Trim,
     Unprotect,
     Window,
@@ -31,6 +34,7 @@ from ctxkit.core.ops import (
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.core.text.json_text import dumps
+from ctxkit.core.times import iso
 from ctxkit.logfile.append import new_id
 from ctxkit.logfile.assembly_sources import folder_of
 from ctxkit.logfile.read import NATIVE
@@ -165,7 +169,8 @@ class WorkingCopy:
             return None
         made = WorkingCopy(copy, found)
         for op in _ops(state, names, place):
-            made.append(copy.stamp(op, op.id or new_id()))
+            stamped = copy.stamp(op, op.id or new_id())
+            made.append(structs.replace(stamped, ts=op.ts or stamped.ts))
         return made
 
 
@@ -177,12 +182,14 @@ def _can_be_copied(state: State, names: Sequence[Name]) -> bool:
     for place, name in enumerate(names):
         if isinstance(name, int):
             message = state.messages[name - 1]
-            if message.more:
+            if message.more or state.board.effective.get(name, 0.0) is None:
                 return False
             lead = lead and message.role in PREAMBLE_ROLES
         else:
             item = state.board.items[name]
-            if not item.summary or item.tells.items or name.k != 1 or name in state.board.stubs:
+            if not item.summary or item.tells.items or name.k != 1:
+                return False
+            if isinstance(state.board.stubs.get(name), LeftOut):
                 return False
             if item.tells.meets(shown):  # what stands for it may have another place than it has
                 return False
@@ -192,12 +199,23 @@ def _can_be_copied(state: State, names: Sequence[Name]) -> bool:
             lead = False
         if lead != state.is_preamble(name):
             return False
+        behind_lead = place == 0 or state.is_preamble(names[place - 1])
+        if not behind_lead and state.guarded(name) and not state.protected(name):
+            return False  # the first message was moved: at another place it can only be protected in full
     return not state.threads
 
 
 def _ops(state: State, names: Sequence[Name], place: dict[Name, int]) -> Iterable[Op]:
-    """What makes the copy show what the log does: summaries, shortened messages, protection, windows."""
+    """What makes the copy show what the log does: the times of what an op brought back, summaries, shortened messages,
+    protection, windows.
+    """
     at, board = LogPosition(messages=len(names)), state.board
+    newer: dict[float, list[Item]] = {}
+    for name in names:
+        if isinstance(name, int) and (moment := board.effective.get(name)) is not None:
+            newer.setdefault(moment, []).append(Item(n=place[name]))
+    for moment, items in newer.items():
+        yield Restore(at=at, v=PLACE_VERSION, ts=iso(moment), items=items, mode="place")
     for name in names:
         if isinstance(name, ItemName):
             text = board.items[name].message.get("content")
@@ -205,11 +223,12 @@ def _ops(state: State, names: Sequence[Name], place: dict[Name, int]) -> Iterabl
     stubs, parts = dict[str, object](), dict[str, list[Index]]()
     for name in names:
         held = board.stubs.get(name)
+        key = str(place[name] if isinstance(name, int) else Names.of([name]))
         if isinstance(held, LeftOut):
-            parts[str(place[name])] = list(held.parts)
+            parts[key] = list(held.parts)
             held = held.stub
         if held is not None:
-            stubs[str(place[name])] = held
+            stubs[key] = held
     if stubs or parts:
         yield Trim(v=PARTS_VERSION if parts else 1, at=at, ids="", stubs=stubs, parts=parts)
     named = {name: Names(Ranges.span(n, n)) if isinstance(name, int) else Names.of([name]) for name, n in place.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ctxkit.store.sidecar import user_state
+from ctxkit.store.private import user_state
 
 
 def abnormal_ends(log: Path | None = None) -> list[str]:

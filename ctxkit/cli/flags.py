@@ -83,7 +83,9 @@ FLAGS: dict[str, Flag] = {
                 "watch": "All sessions of all agents.",
             },
         ),
+        Flag("--allow-empty", "Also a text that is empty."),
         Flag("--also", "With --auto: also after a decision or milestone in the text.", "TAG"),
+        Flag("--append", "Put what comes back at the end, not at its places."),
         Flag("--apply", "Bring back the hits, or the messages N...."),
         Flag("--archetype", "A file with the keys of the agent, or its name.", "FILE"),
         Flag(
@@ -188,7 +190,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--keep-results", "Do not shorten the newest N results for their age.", "N", least=0),
         Flag("--keep-steps", "Keep the newest N steps as they are.", "N", least=0),
         Flag("--keep-summary", "Keep a model's summary, even if it contains what is forgotten."),
-        Flag("--keep-thinking", "For anthropic: keep thinking before the first change."),
+        Flag("--keep-thinking", "For a request: keep thinking that it may go without."),
         Flag("--kind", "The kind of the note, or of the notes to list.", CHOICES),
         Flag("--label", "A name for A in the output; twice: for A and for B.", "NAME"),
         Flag(
@@ -221,7 +223,7 @@ FLAGS: dict[str, Flag] = {
                 "trim": "The budget in tokens (128000, 128k), or of the limit (30%).",
             },
         ),
-        Flag("--memory", "Also the notes of this folder's project, before the messages."),
+        Flag("--memory", "Also the notes of this folder's project, before the conversation."),
         Flag("-m --message", "A description, to find it by.", "TEXT"),
         Flag("--messages", "TEXT is JSON lines: one whole message per line."),
         Flag(
@@ -302,7 +304,7 @@ FLAGS: dict[str, Flag] = {
             "--role",
             "With this role, or one of several (user,assistant); human: what a person typed.",
             "ROLE",
-            on={"add": "The role of the message: user, assistant, system, tool, …"},
+            on={"add": "The role of the message: user, assistant, system, tool, … A speaker is --name."},
         ),
         Flag("--run", "Start the agent instead of printing the line."),
         Flag("--schema", "List the columns of the tables, or of those that are named."),

@@ -127,7 +127,8 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
         yield [f"Staying in the context: {state.brief(Names.of(stays))} ({layout.count(len(stays), 'message')})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
-        lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))
+        rest = [name for name in shown[first:] if name not in leaving]
+        lost = round(sum(measuring.each(rest)) - measuring.bound(rest))
         where = state.label(shown[first])
         yield [f"prompt cache: valid before message {where}; {max(0, lost):,} tokens after it are sent uncached once"]
 

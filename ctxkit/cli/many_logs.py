@@ -47,6 +47,7 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.log_files import LogFile, log_files
 from ctxkit.store.folder import START, file_name, may_be_log
 from ctxkit.store.opening import cannot_open
+from ctxkit.store.private import make_private
 from ctxkit.store.source import open_log
 
 HINTS = 3
@@ -215,9 +216,9 @@ class ExportForm(Form):
     def prepare(self, given: dict[str, Any], file: LogFile) -> None:
         if given["output"]:
             try:
-                os.makedirs(os.path.dirname(given["output"]) or ".", exist_ok=True)
+                make_private(Path(os.path.dirname(given["output"]) or "."))
                 if given["output"].endswith(os.sep):
-                    os.makedirs(given["output"], exist_ok=True)
+                    make_private(Path(given["output"]))
             except OSError as error:
                 raise CannotCreate(f"{given['output']}: {reason_of(error)}: nothing was written") from error
 

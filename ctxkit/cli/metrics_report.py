@@ -7,6 +7,7 @@ The values of every label are a closed set: formats, states, outcomes, strategie
 from __future__ import annotations
 
 import os
+import re
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -29,6 +30,8 @@ FILLS = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 1.0)
 RATIOS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 SECONDS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds of the buckets: used shares of the limit, removed shares of the tokens, seconds."""
+LOCAL = ("localhost", "127.0.0.1", "::1")
+"""Names that a request may give the machine that it runs on, beside the address given by --serve."""
 REFUSED = {ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.TRY_AGAIN, ExitCode.CONFIG}
 """Exit codes of a compaction that was refused; with any other code it failed."""
 _COMPACT = b'"ctxkit":"compact"'
@@ -56,6 +59,7 @@ def serve(collector: Collector, host: str, port: int) -> tuple[int, Callable[[],
         server, thread = library.start_http_server(port, host, _registry(library, collector))
     except OSError as error:
         raise CannotCreate(f"{host}:{port}: cannot listen: {reason_of(error)}", "--serve with another port") from error
+    server.set_app(_for_hosts(server.get_app(), {*LOCAL, host}))
 
     def end() -> None:
         server.shutdown()
@@ -63,6 +67,21 @@ def serve(collector: Collector, host: str, port: int) -> tuple[int, Callable[[],
         thread.join()
 
     return server.server_port, end
+
+
+def _for_hosts(app: Any, hosts: set[str]) -> Any:
+    """The application, for requests to these hosts alone: a page in a browser may make its own name mean this machine
+    (DNS rebinding), and the figures are nobody else's. A request without a host is refused too.
+    """
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        name = re.sub(r":\d*$", "", environ.get("HTTP_HOST", "")).strip("[]").lower()
+        if name not in hosts:
+            start_response("421 Misdirected Request", [("Content-Type", "text/plain")])
+            return [b"not a name of this server\n"]
+        return app(environ, start_response)
+
+    return answer
 
 
 def _library() -> Any:

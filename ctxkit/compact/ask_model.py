@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ctxkit.compact import prompt as words
 from ctxkit.compact import story_checks
 from ctxkit.compact.extract_result import extract_result
-from ctxkit.compact.state_header import SessionState
 from ctxkit.compact.story_checks import StoryChecks
 from ctxkit.compact.summary_text import SummaryLayout
+from ctxkit.content.state_header import SessionState
 from ctxkit.content.text_segments import SPEAKS, TextSegment
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.strategies import asks_model

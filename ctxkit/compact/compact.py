@@ -318,7 +318,8 @@ def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
     changed = (Names.of(found.going) if made.op.ids else made.replaced) | made.shortened
     first = next((place for place, name in enumerate(found.base.shown) if name in changed), None)
     if first is not None:
-        lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)
+        rest = [name for name in found.base.shown[first:] if name not in changed]
+        lost = sum(found.base.tokens[name] for name in rest) - round(found.base.measuring.bound(rest))
         where = state.label(found.base.shown[first])
         sent = f"{max(0, lost):,} tokens after it are sent uncached once"
         notes.append(f"prompt cache: valid before message {where}; {sent}")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import LineScores, SessionCourse, spoken
-from ctxkit.compact.segments import Fragment, fragments
-from ctxkit.compact.summary_text import LEFT_OUT, with_heads
+from ctxkit.compact.summary_text import with_heads
+from ctxkit.content.coverage import Line, cover
+from ctxkit.content.scoring import LineScores, SessionCourse, spoken
+from ctxkit.content.segments import Fragment, fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.core.board import LEFT_OUT
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 FAILING = frozenset({"errors", "failures"})

@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import LineScores, SessionCourse
-from ctxkit.compact.segments import MOST, Fragment, Fragments
-from ctxkit.compact.state_header import SHARE, SessionState, header
 from ctxkit.compact.summary_text import INDEX, SummaryLayout, grouped
+from ctxkit.content.coverage import Line, cover
+from ctxkit.content.scoring import LineScores, SessionCourse
+from ctxkit.content.segments import MOST, Fragment, Fragments
+from ctxkit.content.state_header import SHARE, SessionState, header
 from ctxkit.content.text_segments import TextSegment
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.item_names import NOTHING, Name, Names

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ctxkit.compact.extraction import Count, Extraction
 from ctxkit.compact.left_out import listed
-from ctxkit.compact.state_header import HEADER
 from ctxkit.compact.summary_text import Label, SummaryLayout
+from ctxkit.content.state_header import HEADER, REQUESTED
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Names
 from ctxkit.core.text.json_text import digest
@@ -61,8 +61,6 @@ HEAD = re.compile(
 )
 """Matches a line with the heading of a section, in plain text or Markdown."""
 TITLE = re.compile(rf"({'|'.join(HEADINGS)}):")
-ASKED = "Last request: "
-"""How the line of the state begins that quotes the last request."""
 REFUSAL = 600
 """The most characters of a refusal; a longer answer is used."""
 SECTIONS = """\
@@ -358,7 +356,7 @@ def lifted(text: str) -> tuple[list[str], str]:
     """Takes the last request out of the state at the head of a summary by rules: its lines, and the summary without."""
     lines = text.split("\n")
     state = next((place for place, line in enumerate(lines[:4]) if line == f"{HEADER}:"), None)
-    if state is None or state + 1 >= len(lines) or not lines[state + 1].startswith(ASKED):
+    if state is None or state + 1 >= len(lines) or not lines[state + 1].startswith(REQUESTED):
         return [], text
     end = state + 2
     while end < len(lines) and lines[end].startswith("  "):

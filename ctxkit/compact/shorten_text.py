@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import LineScores, SessionCourse
-from ctxkit.compact.segments import fragments
+from ctxkit.content.coverage import Line, cover
+from ctxkit.content.scoring import LineScores, SessionCourse
+from ctxkit.content.segments import fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 Count = Callable[[Sequence[str]], Sequence[int]]

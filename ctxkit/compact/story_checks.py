@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxkit.compact.prompt import sections
-from ctxkit.compact.state_header import SessionState
 from ctxkit.content.identifiers import LONGEST, PIECES, IdentifierKind, placed
+from ctxkit.content.state_header import SessionState
 from ctxkit.content.text_segments import TextSegment
 from ctxkit.core.item_names import Name
 

@@ -1,7 +1,8 @@
 """Summarizes what a trim drops (the config's `trim.summarize`), if a summary fits beside what stays.
 
 `Log` passes it to `trim/trim.py`. The op is then a compact that fits the budget. Its summary takes the place of the
-first dropped message. If messages that it covers are forgotten, it is made again without them, or dropped.
+first dropped message, and tells anew what the summaries tell that a trim would shorten. If messages that it covers are
+forgotten, it is made again without them, or dropped.
 """
 
 from __future__ import annotations
@@ -41,12 +42,14 @@ def summarize_dropped(found: Trimming, write: Write | None = None) -> TrimSummar
         made = less.plan()
     except DoesNotFit:
         return None
-    ids = originals(state, Names.of(made.dropped), guarded(state))
+    told = [name for name in made.stubs if found.summarized(name)]
+    ids = originals(state, Names.of([*made.dropped, *told]), guarded(state))
     if not ids:
         return None
     contents = [(name, log.original(name)) for name in sorted(ids, key=state.key)]
     pieces = all_pieces(contents) if write is None else []
-    room, rate = budget - less.after(made), found.measuring.rate(ItemName("", 1)) * found.scale
+    room = budget - less.after(made) + sum(less.left_of(made, name) for name in told)
+    rate = found.measuring.rate(ItemName("", 1)) * found.scale
     for _ in range(TRIES):
         size = int(room / rate) - PER_MESSAGE
         if size <= 0:
@@ -59,9 +62,8 @@ def summarize_dropped(found: Trimming, write: Write | None = None) -> TrimSummar
             return None
         op = Compact(
             at=log.here() if log.at is None else LogPosition(messages=state.count), ids=str(ids), text=text,
-            stubs={str(name): stub for name, stub in made.stubs.items()}, strategy=RULES if write is None else GIVEN,
-            target=str(budget),
-            budget=size,
+            stubs={str(name): stub for name, stub in made.stubs.items() if name not in told},
+            strategy=RULES if write is None else GIVEN, target=str(budget), budget=size,
         )  # fmt: skip
         one = _measured(found, op, len(made.dropped), len(made.stubs))
         if one.figures.after <= budget:

@@ -10,33 +10,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 from ctxkit.compact.left_out import listed
-from ctxkit.compact.segments import Fragment
-from ctxkit.compact.state_header import HEADER
+from ctxkit.content.segments import Fragment
+from ctxkit.content.state_header import HEADER
+from ctxkit.content.summary_lines import EDITED, FILLED, HEADING, MESSAGES, OPENING, READ, SPEAKERS
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
+from ctxkit.core.board import LEFT_OUT
 from ctxkit.core.item_names import Name, Names
 
-EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
 INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
 """Class of facts -> the name of the line that lists the messages with such facts."""
 INDEXED, WORDS = 3, 40
 """The most messages of such a line, and the most characters of each."""
-LEFT_OUT = "…"
 UNSPACED = ("。", "！", "？")
 """Ends of sentences without a blank behind them."""
-FILLED = 40
-"""A gap of at most so many characters between two lines is filled, instead of marked."""
 PLACED = re.compile(r"[\w.@+/\\-]+\.\w+:[\d:]* ?")
 """Matches the place that an error begins with: its length does not count."""
-HEADING = re.compile(r"#[\d.]+ (\S+ \$)?")
-"""Matches the start of a heading. A quoted line that begins so is indented, so that it cannot pass for a heading."""
-SPEAKERS = {
-    SegmentKind.USER: "user",
-    SegmentKind.ASSISTANT: "assistant",
-    SegmentKind.SUMMARY: "earlier summary",
-    SegmentKind.NOTICE: "notice",
-}
-
 Label = Callable[[Name], str]
 
 
@@ -61,7 +50,7 @@ class SummaryLayout:
         self.mended: Mapping[int, Name] = {}
         """Place of the output of a run that failed -> the later run that passed."""
         names = listed(covered, label)
-        self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
+        self.opening = f"{OPENING}{names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
 
     def heading(self, piece: TextSegment, place: int = -1) -> str:
         """The heading of a segment: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`, and with what a

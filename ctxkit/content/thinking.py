@@ -1,13 +1,13 @@
-"""Finds the thinking of a context that is not sent, because its model binds it to what precedes it.
+"""Chooses the thinking of a context that is sent, by the rule of its model (`tokens/reasoning.py`).
 
-Such a model signs its thinking together with everything before it (`tokens/preserved.py`). Its provider refuses a
-request in which any of that changed, so no thinking is sent from the first change on. `export/request.py`,
-`export/session.py`, `measure/status.py` and `explain/explain.py` use this.
+Some models bind their thinking to everything before it. Their provider refuses a request in which any of that changed,
+or drops the thinking, so none is sent from the first change on. Others demand the thinking back, or have no field for
+it. `export/request.py`, `export/session.py`, `measure/status.py` and `explain/explain.py` use this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -17,7 +17,9 @@ from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.roles import SYSTEM
 from ctxkit.logfile.open import OpenLog
-from ctxkit.tokens.preserved import binds, reads
+from ctxkit.tokens.reasoning import CHAT_FIELDS, CHUNK, DETAILS, GATEWAY, UNKNOWN, binds, has_gateway_name, reads, rule
+
+_SIGNATURES = ("signature", "thinkingSignature", "data", "encrypted_content")
 
 
 class FirstChange(msgspec.Struct, frozen=True):
@@ -51,7 +53,10 @@ def first_change(log: OpenLog, shown: Sequence[Name] | None = None) -> FirstChan
 
 
 def _kept_by_program(log: OpenLog, own: Sequence[int]) -> int:
-    """The first message of the `own` context before which the log's program changed something later; 0: none."""
+    """The first message of the `own` context before which the log's program changed something later; 0: none.
+
+    A compaction that kept nothing of the model changes nothing: all thinking came after it.
+    """
     transcript = log.state().transcript
     if log.opening.format.edits:  # parts that a message got later are before the messages that came in between
         rows = transcript.messages
@@ -67,9 +72,12 @@ def _kept_by_program(log: OpenLog, own: Sequence[int]) -> int:
         return 0
     row_of = transcript.row_of
     last = max(row for row, _ in cuts)
+    found = 0
     for n in own:
         if row_of[n - 1] < last and any(row > row_of[n - 1] and first < n for row, first in cuts):
-            return n
+            found = found or n
+            if transcript.messages[n - 1].role == "assistant":
+                return found
     return 0
 
 
@@ -125,16 +133,18 @@ def in_words(count: int, what: str) -> str:
     return f"{count} thinking block{'s' * (count != 1)} {what}"
 
 
-def pruned(contents: Iterable[Content], kept: Container[str], why: str, repairs: Repairs) -> Iterator[Content]:
-    """Yields the contents of a request without the thinking from the first block on with a signature not in `kept`.
+def pruned(contents: Iterable[Content], kept: Collection[str], why: str, repairs: Repairs) -> Iterator[Content]:
+    """Yields the contents of a request without the thinking from the first block on with a mark not in `kept`.
 
-    Reports what it leaves out to `repairs`. A message without other parts is left out whole.
+    In a list of marks each stands for one block, in its order. Reports what it leaves out to `repairs`. A message
+    without other parts is left out whole.
     """
+    left = iter(kept) if isinstance(kept, list) else kept
     pruning = False
     for content in contents:
         rest: list[Part] = []
         for part in content.parts:
-            pruning = pruning or (isinstance(part, Thinking) and signature(part) not in kept)
+            pruning = pruning or (isinstance(part, Thinking) and mark(part) not in left)
             if pruning and isinstance(part, Thinking):
                 repairs.tell_of_thinking(f"left out: {why}")
             else:
@@ -197,9 +207,95 @@ def _block_keys(block: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def signature(part: Thinking) -> str:
-    """The signature of a block of thinking; "" if it has none."""
-    found = part.raw.get("signature") or part.raw.get("thinkingSignature") or part.raw.get("data")
+    """The signature of a block of thinking, or what it was encrypted to; "" if it has neither."""
+    found = next((part.raw[key] for key in _SIGNATURES if part.raw.get(key)), "")
     return found if isinstance(found, str) else ""
+
+
+def mark(part: Thinking) -> str:
+    """What a block of thinking is known by: its signature, else its words."""
+    return signature(part) or part.text
+
+
+def before_change(log: OpenLog, context: Sequence[Content]) -> tuple[list[str] | None, str]:
+    """The marks of the thinking that is sent behind what it was made behind, in order (None: all), and why the rest is
+    not. `context`: the messages of the log's context. A call without a result is a change too: the log's program and
+    ctxkit do not answer it in the same words.
+    """
+    change = first_change(log)
+    end, why = (len(context), "") if change is None else (change.place, change.why)
+    kept: list[str] = []
+    for place, content in enumerate(islice(context, end)):
+        kept += [mark(part) for part in blocks(content)]
+        if any(isinstance(part, Call) and part.id not in log.answered for part in content.parts):
+            why = f"message {log.state().label(log.listed()[place])} has a call without a result"
+            break
+    return (kept if why else None), why
+
+
+def for_chat(contents: Iterable[Content], model: str, repairs: Repairs, *, keep: bool) -> Iterator[Content]:
+    """Yields the contents with the thinking that a chat completion of `model` has, each under the keys of its message.
+
+    `keep`: also thinking that the provider takes, but does not need. A message with calls gets an empty one where it
+    has none and the provider would refuse it. Reports to `repairs` what is left out, and what goes to an unknown model.
+    """
+    own, unsaid = rule(model), 0
+    known = own is not UNKNOWN
+    fields = own.fields if keep or not known or own.need != "taken" else ()
+    through = GATEWAY.fields if has_gateway_name(model) else ()
+    made = fields[0] if known and fields and fields[0] != DETAILS else ""
+    unasked = " (--keep-thinking keeps it)" * (bool(own.fields) and not fields)
+    for content in contents:
+        parts: list[Part] = []
+        for part in content.parts:
+            if not isinstance(part, Thinking):
+                parts.append(part)
+            elif found := _in_field(part, (*fields, *through), made):
+                unsaid += not known and not found.raw.keys() <= set(through)
+                parts.append(found)
+            else:
+                repairs.leave_out(f"thinking{unasked}")
+        thoughts = any(isinstance(part, Thinking) for part in parts)
+        if made and own.need == "demanded" and not thoughts and any(isinstance(part, Call) for part in parts):
+            repairs.put_in(f"empty {made} beside calls")
+            parts.insert(0, Thinking("", {made: ""}))
+        yield Content(content.role, parts, content.name, content.rows)
+    if unsaid:
+        what = f"nothing is known of {model}" if model else "the request names no model"
+        repairs.tell_of_thinking(f"sent as the log has it: {what}", unsaid)
+
+
+def _in_field(part: Thinking, fields: Sequence[str], made: str) -> Thinking | None:
+    """The thinking under those of its keys that are `fields` of a chat message, else its words in the field `made`, ""
+    for none; None if there is no place for it.
+    """
+    if kept := {key: part.raw[key] for key in part.raw if key in CHAT_FIELDS and key in fields}:
+        return Thinking(part.text, kept)
+    if not made or not part.text:
+        return None
+    if made != CHUNK:
+        return Thinking(part.text, {made: part.text})
+    if isinstance(part.raw.get("thinking"), list):
+        return part
+    return Thinking(part.text, {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]})
+
+
+def takes_unsigned(model: str, *, keep: bool) -> bool:
+    """Whether a request in Anthropic's form to another provider has thinking without a signature, by its rule."""
+    found = rule(model)
+    return bool(found.fields) and (keep or found.need in ("demanded", "wanted"))
+
+
+def of_earlier_turns(contents: Iterable[Content], model: str, repairs: Repairs) -> Iterator[Content]:
+    """Yields the contents, and reports thinking before the last message of a person that `model` does not read."""
+    over = now = 0
+    for content in contents:
+        if content.role == "user" and not any(isinstance(part, Result) for part in content.parts):
+            over, now = over + now, 0
+        now += len(blocks(content))
+        yield content
+    if over and rule(model).turn:
+        repairs.tell_of_thinking(f"of earlier turns will not count: {model} does not read them", over)
 
 
 def unread(contents: Iterable[Content], made: str, model: str) -> int:

@@ -1,4 +1,4 @@
-"""Assembly: what stands around the messages of a context: a system prompt, documents, the status of the threads.
+"""Assembly: what stands around the messages of a context: a system prompt, documents, notes, the status of the threads.
 
 Pipeline: context -> assembly -> `integrity`, the formats. It is no part of the log: it has no number, and no op can
 name it. Texts come from outside (`logfile/assembly_sources.py`); the thread status is made here, from what is in the
@@ -26,7 +26,9 @@ BEGINNING = 80
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """A message that is not in the log. `kind`: system, docs or status; `source`: the file it was read from, or ""."""
+    """A message that is not in the log. `kind`: system, docs, memory or status; `source`: the file it was read from,
+    or "".
+    """
 
     kind: str
     role: str
@@ -40,35 +42,44 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 class AssemblySources(msgspec.Struct, frozen=True):
-    """What is read for an assembly: the texts that lead, those after the status of the threads, and their file."""
+    """What is read for an assembly: the texts that lead, those after the status of the threads, and their file; the
+    `notes` of the project.
+    """
 
     lead: tuple[Assembled, ...]
     words: tuple[str, ...]
     source: str
+    notes: Assembled | None = None
 
 
 class Assembly(msgspec.Struct, frozen=True):
-    """What is assembled: `lead` stands before everything, `status` after the system preamble of the context."""
+    """What is assembled: `lead` stands before everything, `notes` and `status` after the system preamble of the
+    context. Notes are words of other sessions, so they are no part of the system's.
+    """
 
     lead: tuple[Assembled, ...] = ()
     status: Assembled | None = None
+    notes: Assembled | None = None
 
     def __iter__(self) -> Iterator[Assembled]:
         yield from self.lead
-        if self.status is not None:
-            yield self.status
+        yield from self.beside
+
+    @property
+    def beside(self) -> tuple[Assembled, ...]:
+        """What stands in the user's role right before the conversation."""
+        return tuple(one for one in (self.notes, self.status) if one is not None)
 
     def around(self, messages: Iterable[T], role: Callable[[T], str]) -> Iterator[T | Assembled]:
         """The messages with what is assembled in its places, so that all of the system's words lead."""
         yield from self.lead
-        status = self.status
+        beside = self.beside
         for message in messages:
-            if status is not None and role(message) not in PREAMBLE_ROLES:
-                yield status
-                status = None
+            if beside and role(message) not in PREAMBLE_ROLES:
+                yield from beside
+                beside = ()
             yield message
-        if status is not None:
-            yield status
+        yield from beside
 
 
 NOTHING = Assembly()

@@ -8,6 +8,7 @@ taken back. The time for an op depends on what it names: what others did to thes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -25,6 +26,9 @@ Key = tuple[int, int, int, int]
 
 Flags = tuple[Names, Names]
 """Protected, and unprotected."""
+
+LEFT_OUT = "…"
+"""Marks what is left out of a summary."""
 
 HIDING = frozenset({"compact", "trim"})
 """Reasons that hide a message without making it absent (replay 33)."""
@@ -73,6 +77,19 @@ def shortening(stub: Any) -> Any:
     return stub.stub if isinstance(stub, LeftOut) else stub
 
 
+def is_of(stub: Any, text: str) -> bool:
+    """Whether the summary `text` has all that `stub` shows, in this order, but for the marks of what is left out."""
+    if not isinstance(stub, str):
+        return False
+    at = 0
+    for piece in re.split(rf"[\n{LEFT_OUT}]", stub):
+        found = text.find(piece.strip(), at)
+        if found < 0:
+            return False
+        at = found + len(piece.strip())
+    return True
+
+
 class Board:
     """The effects of the ops applied so far.
 
@@ -88,6 +105,8 @@ class Board:
         self.keys: dict[Name, Key] = {}
         self.moved: set[int] = set()
         self.effective: dict[Name, float | None] = {}
+        self.restored: dict[Name, int | None] = {}
+        """Numbers that a restore brought back beside others, and that op; None: an edit or a replacing restore did."""
         self.stubs: dict[Name, Any] = {}
         """What is shown in place of a message's content; a `LeftOut` where parts of it are out."""
         self.flags = 0
@@ -143,11 +162,14 @@ class Board:
         """`names` are back from everything but boundaries, in full (replay 10)."""
         self._lift(names, boundaries=False)
 
-    def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
+    def enter(
+        self, names: Sequence[Name], keys: Sequence[Key], effective: float | None, restored: int | None = None
+    ) -> None:
         """`names` get the positions `keys`, in full, whatever took them out before."""
         self._lift(Names.of(names), boundaries=True)
         self.place(names, keys)
         self._update(self.effective, dict.fromkeys(names, effective))
+        self._update(self.restored, {name: restored for name in names if isinstance(name, int)})
 
     def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
         """`names` get the positions `keys`, and are in or out as before (a program's preserved messages)."""
@@ -177,8 +199,16 @@ class Board:
         return self._compacts.get(item.source) if item.summary else None
 
     def retell(self, name: ItemName, text: str, without: Names) -> None:
-        """The item has a new text, and no longer stands for `without`."""
+        """The item has a new text, and no longer stands for `without`. What an op shortened it to is shown no longer,
+        unless the new text has all of that.
+        """
         item = self.items[name]
+        stub = self.stubs.get(name)
+        if shortening(stub) is not None and not is_of(shortening(stub), text):
+            if isinstance(stub, LeftOut):
+                self._update(self.stubs, {name: LeftOut(stub.parts)})
+            else:
+                self._note(self.stubs.__setitem__, name, self.stubs.pop(name))
         message = {**item.message, "content": text}
         self._set_item(name, msgspec.structs.replace(item, tells=item.tells - without, message=message), telling=True)
 

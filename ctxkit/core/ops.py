@@ -21,6 +21,8 @@ VERSION = 1
 """Of an op that says no other."""
 PARTS_VERSION = 2
 """Of a forget or trim that leaves parts out: an older ctxkit, which would leave out none, refuses it."""
+PLACE_VERSION = 2
+"""Of a restore by which messages return to their places: an older ctxkit would put them at the end, so it refuses."""
 SUM_DIGITS = 16
 LARGEST = 2**53
 """Of a number in an op: what every program that reads JSON can hold."""
@@ -317,7 +319,7 @@ class Edit(Envelope, tag="edit"):
 
 
 class Restore(Envelope, tag="restore"):
-    """A snapshot's messages: appended, or (mode `replace`) after a boundary."""
+    """A snapshot's messages: appended; numbers at their places (mode `place`); or (mode `replace`) after a boundary."""
 
     folded = frozenset({"items", "mode", "ts"})
     brings_in = "its literals"
@@ -402,7 +404,7 @@ def parse(body: dict[str, Any]) -> Op | None:
     """
     kind = BY_NAME.get(body["ctxkit"])
     version = body.get("v", VERSION)
-    newest = PARTS_VERSION if kind in (Forget, Trim) else VERSION
+    newest = PARTS_VERSION if kind in (Forget, Trim) else PLACE_VERSION if kind is Restore else VERSION
     if kind is None or (isinstance(version, int) and version > newest):
         return None
     try:
@@ -453,6 +455,8 @@ def _converted(body: dict[str, Any], kind: type[Op]) -> Op:
             raise ValueError(f"`parts` need `v` {PARTS_VERSION}")
         if Names.parse(name).single is None or any(min(path(place)) < 0 for place in places):
             raise ValueError(f"{name!r}: {places} are not parts of a message")
+    if isinstance(op, Restore) and op.mode == "place" and op.v < PLACE_VERSION:
+        raise ValueError(f"mode `place` needs `v` {PLACE_VERSION}")
     for item in getattr(op, "items", ()):
         if (item.n is None) == (item.message is None):
             raise ValueError("an item is either a number `n` or a `message`")

@@ -120,12 +120,15 @@ class Reasons:
             op = ops[-1] if ops else None
             found.append(_reason("parts", op, f"{count} left out{by}", back, f"{count} left out"))
         if shortening(stub) is not None:
-            back = f"ctxkit recall LOG {state.label(name)} --apply" if isinstance(name, int) else ""
+            back = f"ctxkit recall LOG {state.label(name)} --apply"
             text = f"its content is shown shortened{self._said(name)}"
             found.append(_reason("stub", None, text, back, "shortened"))
         if name in state.board.keys and name not in state.board.items:
             by = "an edit or restore" if name in state.board.effective else "the log's own program"
-            found.append(_reason("moved", None, f"{by} put it here", brief=f"put here by {by}"))
+            if (op := state.board.restored.get(name)) is not None:
+                found.append(_reason("restored", op, f"op {op} (restore) brought it back", f"ctxkit undo LOG {op}"))
+            else:
+                found.append(_reason("moved", None, f"{by} put it here", brief=f"put here by {by}"))
         if state.protected(name):
             by = "as part of the system preamble" if state.is_preamble(name) else "by a protect"
             found.append(_reason("protected", None, f"it is protected {by}"))

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
+from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key, is_of
 from ctxkit.core.boundaries import FOREIGN, lost
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.op_fit import check, dangling, faults
 from ctxkit.core.ops import (
     BY_NAME,
+    PLACE_VERSION,
     Clear,
     Compact,
     Edit,
@@ -348,12 +349,21 @@ class Fold:
             for name in _names(text, at):
                 self.board.leave_out(name, places)
 
+    def tells(self, name: str, stub: object) -> bool:
+        """Whether a stub of a summary shows only what that tells: it may have been told again without a message."""
+        one = Names.parse(name).single
+        item = self.board.items.get(one) if isinstance(one, ItemName) else None
+        return item is None or not item.summary or is_of(stub, str(item.message.get("content")))
+
     def stubs(self, stubs: dict[str, object], at: int) -> None:
         for text, content in stubs.items():
-            self.board.shorten(_names(text, at), content)
+            if self.tells(text, content):
+                self.board.shorten(_names(text, at), content)
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
-        """The items of an edit or restore are added in order, at the end; their time is the op's."""
+        """The items of an edit or restore are added in order, at the end; those of a restore that have a place return
+        to it. Their time is the op's.
+        """
         board, at = self.board, op.at.messages
         names: list[Name] = []
         flags: dict[bool, list[Name]] = {True: [], False: []}
@@ -379,16 +389,31 @@ class Fold:
                 board.flag(Names.of(flagged), protected=protected)
         place = {name: k for k, name in enumerate(names)}  # a number shows once, at its last place (18)
         keys: list[Key] = [(at, entry.number, k, 0) for k in place.values()]
-        if isinstance(op, Restore) and op.mode != "replace":
-            keys = [self._preamble_key(name) or key for name, key in zip(place, keys, strict=True)]
-        board.enter(list(place), keys, written(op.ts))
+        beside = isinstance(op, Restore) and op.mode != "replace"
+        if isinstance(op, Restore) and beside:
+            keys = [self._own_key(name, op) or key for name, key in zip(place, keys, strict=True)]
+        board.enter(list(place), keys, written(op.ts), entry.number if beside else None)
 
-    def _preamble_key(self, name: Name) -> Key | None:
-        """The position at the start of a message of the system preamble; None for any other (18)."""
-        state = self.state
-        if not isinstance(name, int) or not state.is_preamble(name):
+    def _own_key(self, name: Name, op: Restore) -> Key | None:
+        """The position to which a message of the log returns; None for the end (18, 68).
+
+        The system preamble returns to the start, in ops of `v` 2 also before a summary that tells it (69).
+        """
+        state, board, stem = self.state, self.board, name
+        if op.v >= PLACE_VERSION and state.is_preamble(stem):
+            while isinstance(stem, ItemName) and stem in board.items and board.items[stem].origin is not None:
+                stem = board.items[stem].origin or stem  # it was shortened, or is a copy of a copy
+        if not isinstance(stem, int) or not (state.is_preamble(stem) or op.mode == "place"):
             return None
-        return state.rank.get(name, (name, 0, 0, 0))
+        own = state.rank.get(stem, (stem, 0, 0, 0))
+        if op.v >= PLACE_VERSION and stem not in board.effective:  # where its program put it, if it did
+            own = board.keys.get(stem, own)
+        if not state.is_preamble(stem) or op.v < PLACE_VERSION:
+            return own
+        if not (tellers := board.tellers(Names(Ranges.span(stem, stem)))):
+            return own
+        place, sub, index, offset = min(state.key(item.name) for item in tellers)
+        return min(own, (place, sub, index, offset - 1))
 
     def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> ContextItem:
         """A literal inherits the flags of its `from`, and still stands for the messages of a summary (replay 29,

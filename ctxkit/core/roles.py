@@ -1,7 +1,7 @@
 """Roles: whose words a message has for a model, by what its log calls them.
 
 Pipeline: readers keep roles as written; writers ask `side`, and `with_known_role` replaces roles that no provider
-knows. Pure.
+knows. A message that is added needs a known one (`logfile/append.py`). Pure.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ SIDES = {
     "tool": "tool", "function": "tool",
 }  # fmt: skip
 """What roles are called: by OpenAI, Anthropic, Google (model), LangChain (human, ai), ShareGPT (human, gpt), others."""
+PARTS = frozenset({"tool_use", "tool_result"})
+"""Names of parts that some programs give to whole messages. Nothing is read from them, so logs keep their meaning."""
 UNSENT = frozenset({"exit"})
 """Roles of what no model is sent: "exit" is mini-swe-agent's note of how a run ended, behind its last request."""
 
@@ -33,6 +35,27 @@ RESULTS = named("tool")
 def side(role: str) -> str:
     """Whose words a role stands for: user, assistant, system, tool; "" for a role that nobody else knows."""
     return SIDES.get(role) or SIDES.get(role.lower(), "")
+
+
+def known(role: str) -> bool:
+    """Whether some provider or program names a message so; letters may be large."""
+    return bool(side(role)) or role in UNSENT or role.lower() in PARTS
+
+
+def nearest(role: str) -> str:
+    """The known role that is spelled most like `role`; "" if none is near."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return next(iter(get_close_matches(role.lower()[:40], [*SIDES, *sorted(PARTS)], 1)), "")
+
+
+def unknown(role: str) -> str:
+    """What becomes of an unknown role, in words."""
+    near = nearest(role)
+    near = f" (nearest: {near})" if near else ""
+    return (
+        f"role {role[:40]!r} is unknown{near}: a model gets the message as the user's, the role as the speaker's name"
+    )
 
 
 def with_known_role(content: Content, repairs: Repairs) -> Content | None:

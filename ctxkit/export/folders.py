@@ -6,7 +6,9 @@ calls and results of messages are not changed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -46,7 +48,7 @@ PLACES: dict[str, tuple[tuple[str, ...], Path]] = {
 
 
 def folder_of(log: OpenLog) -> str:
-    """The folder that the program of `log` ran in when the session began; "" if the log names none.
+    """The folder that the program of `log` ran in when the session began; "" if the log names none, or a relative one.
 
     If it names several, the one whose session folder holds the file, else the first.
     """
@@ -60,6 +62,8 @@ def folder_of(log: OpenLog) -> str:
     for block in blocks_of(log.opening, _FolderRow):
         for row in block.rows:
             found = _named(row, *PLACES[name])
+            if not (os.path.isabs(found) or PureWindowsPath(found).is_absolute()):
+                continue  # it would count from wherever the command runs
             first = first or found
             if found and (not kept or slug(found) == kept):
                 return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +28,7 @@ from ctxkit.formats.bodies import BodyOptions, BodyWriter, batches, written
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Progress, proven_log
 from ctxkit.store.spool import Spool
-from ctxkit.tokens.preserved import binds
+from ctxkit.tokens.reasoning import binds, has_gateway_name, rule
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
@@ -115,27 +115,42 @@ def export(
         from ctxkit.logfile.assembly_sources import assemble
 
         around, inner = assemble(log, status), contents
-        put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
+        put_in = bool(around.beside) or (bool(around.lead) and not log.native)  # not by the program
         if any(around):
             contents = Reiterable(lambda: _placed(around, inner))
     model = model or log.model
     write = target.load()
+    kept: Collection[str] | None = None
+    why = NO_REQUEST
     if target.own_prefix:
         as_sent = sent is not None and untouched(log)
         if with_tools:
             return _with_tools(log, write, context, contents, repairs, model, as_sent=as_sent, put_in=put_in)
-        kept, why = None, NO_REQUEST
         if binds(model):
-            kept = set[str]()
+            kept = set()
             if keep_thinking and put_in:
                 why = PUT_IN
             elif keep_thinking:
                 kept, why = _kept_thinking(log, write, context, contents, as_sent=as_sent)
-        unpruned, counts = contents, chain([repairs], iter(Repairs, None))  # iterated twice, counted once
-        contents = Reiterable(lambda: _with_thinking(unpruned, kept, why, log.model, model, next(counts)))
     else:
         as_sent = log.transcript.format == target.program and untouched(log)
-    body = write(contents, repairs, BodyOptions(model, as_sent, tools))
+        if target.thinking == "items" or (target.thinking == "fields" and has_gateway_name(model)):
+            kept, why = _unrefused(log, context, model, put_in=put_in, keep=keep_thinking)
+    unpruned, counts = contents, chain([repairs], iter(Repairs, None))  # iterated twice, counted once
+
+    def chosen() -> Iterator[Content]:
+        counted = next(counts)
+        if target.thinking == "parts":
+            return iter(unpruned)
+        if target.thinking == "fields":
+            left = unpruned if kept is None else thinking.pruned(unpruned, kept, why, counted)
+            return thinking.for_chat(left, model, counted, keep=keep_thinking)
+        found = _with_thinking(unpruned, kept, why, log.model, model, counted)
+        return thinking.of_earlier_turns(found, model, counted) if target.thinking == "items" else found
+
+    contents = Reiterable(chosen)
+    unsigned = target.thinking == "blocks" and thinking.takes_unsigned(model, keep=keep_thinking and bool(model))
+    body = write(contents, repairs, BodyOptions(model, as_sent, tools, unsigned))
     spool = Spool(body.pieces())
     places, words = body.late()
     spool.put_in(array("q", (len(body.start) + place for place in places)), words)
@@ -170,7 +185,7 @@ def _placed(around: Assembly, contents: Iterable[Content]) -> Iterator[Content]:
 
 
 def _with_thinking(
-    contents: Iterable[Content], kept: set[str] | None, why: str, made: str, model: str, repairs: Repairs
+    contents: Iterable[Content], kept: Collection[str] | None, why: str, made: str, model: str, repairs: Repairs
 ) -> Iterator[Content]:
     """The contents with only the thinking whose signature is in `kept` (None: all). `made`: the log's own model."""
     unread = 0
@@ -179,6 +194,20 @@ def _with_thinking(
         yield content
     if unread:
         repairs.tell_of_thinking(f"will not count: {model} is not known to read them", unread)
+
+
+def _unrefused(
+    log: OpenLog, context: Sequence[Content], model: str, *, put_in: bool, keep: bool
+) -> tuple[list[str] | None, str]:
+    """The marks of the thinking that a request has that is not Anthropic's own (None: all), and why the rest is left
+    out. Where a provider refuses what does not fit, none is sent without being asked for.
+    """
+    bound = rule(model).bound
+    if not bound:
+        return None, ""
+    if bound == "refused" and not keep:
+        return [], NO_REQUEST
+    return ([], PUT_IN) if put_in else thinking.before_change(log, context)
 
 
 NO_REQUEST = "the request does not have the system prompt and tools that they were made with"

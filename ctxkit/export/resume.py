@@ -21,6 +21,7 @@ from ctxkit.export.folders import Moves, folder_of, moved
 from ctxkit.export.request import untouched
 from ctxkit.logfile.unpaired import sent_alone
 from ctxkit.store.atomic import create
+from ctxkit.store.private import make_private
 
 if TYPE_CHECKING:
     from ctxkit.formats.base import Written
@@ -46,7 +47,7 @@ class Resumption(msgspec.Struct):
         if self.written is None:
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self.path.parent)
         except PermissionError as error:
             raise NoPermission(f"{self.path.parent}: permission denied: nothing was written") from error
         except OSError as error:

@@ -155,6 +155,7 @@ class Dataset:
 
     def _folder(self, place: str) -> None:
         if not self.remote:
+            _refuse_link(place)
             try:
                 make_private(Path(place))
             except OSError as error:
@@ -211,7 +212,7 @@ class Dataset:
             yield temporary
             if self.remote:
                 fs, path = file_system(place)
-                with named_errors(place):
+                with named_errors(place, "written"):
                     fs.put_file(temporary, path)
             else:
                 _take_place(temporary, place)
@@ -231,6 +232,8 @@ class Dataset:
         if self.remote:
             yield
             return
+        for folder in (self.place, *(self.path(name) for name in (*TABLES, LEDGER))):
+            _refuse_link(folder)
         try:
             fd = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -266,6 +269,12 @@ class Dataset:
                 return
             with fs.open(path, "rb") as held, pyarrow.parquet.ParquetFile(held) as file:
                 yield file
+
+
+def _refuse_link(place: str) -> None:
+    """Raises CannotCreate for a link, which whoever may write beside a dataset can let lead anywhere."""
+    if os.path.islink(place):
+        raise CannotCreate(f"{place}: a link, not a folder of a dataset: nothing was written", "name where it leads")
 
 
 def _take_place(temporary: str, place: str) -> None:

@@ -21,6 +21,7 @@ from ctxkit.errors import CannotCreate, ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.functions import FileRows, MapCall
 from ctxkit.fleet.sources import SourceFile
 from ctxkit.store import atomic
+from ctxkit.store.private import make_private
 
 Engine = Callable[[MapCall, Sequence[SourceFile]], Iterator[tuple[SourceFile, FileRows]]]
 """Runs a call over files: each with its answer, in order."""
@@ -59,7 +60,7 @@ class DoneShards:
                 if folder.is_dir() and any(folder.iterdir()):
                     text = f"{folder} has other files, and is no ledger: nothing was done"
                     raise Usage(text, "name a folder that is empty or not there")
-                (folder / "shards").mkdir(parents=True)
+                make_private(folder / "shards")
             except OSError as error:
                 raise CannotCreate(f"{folder}: cannot make a ledger: {reason_of(error)}") from error
             atomic.replace(folder / "call.json", dumps(about).encode("ascii") + b"\n")

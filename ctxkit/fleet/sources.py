@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ from ctxkit.store.source import open_log, plain_bytes
 CHECKS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "LastModified", "last_modified", "updated", "created")
 """What file systems say of a file that changes with its content, the surest first."""
 
+_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^/\s]*@")
+"""User and password of a URL, up to the last @ before its path."""
+
 
 class SourceBytes(NamedTuple):
     """The bytes of a log, and those of the files of its sidecar that count, by name, as `rows.rows` takes them."""
@@ -38,7 +42,8 @@ class SourceBytes(NamedTuple):
 
 
 class SourceFile(msgspec.Struct, frozen=True, order=True):
-    """A file that may be a log. `name`: its absolute path or URL, the `source_uri` of its transcripts; `size`: bytes.
+    """A file that may be a log. `name`: its absolute path or URL, the `source_uri` of its transcripts, without a user
+    and password; `size`: bytes; `url`: the URL to open, if `name` is not.
 
     `stamp`: changes when the file or its sidecar does; "" if nothing tells. `beside`: names of the files of its sidecar
     that count; `named`: it was named itself, and not found in a folder; `error`: why it cannot be read, "" if it can.
@@ -50,13 +55,14 @@ class SourceFile(msgspec.Struct, frozen=True, order=True):
     beside: tuple[str, ...] = ()
     named: bool = False
     error: str = ""
+    url: str = ""
 
     def read(self) -> SourceBytes:
         """Its bytes. Raises NoSuchLog, NoPermission, ReadFailed; Usage if a library for the URL is not installed."""
         if self.error:
             raise ReadFailed(self.error)
         if is_url(self.name):
-            fs, path = file_system(self.name)
+            fs, path = file_system(self.url or self.name)
             with named_errors(self.name):
                 held = {name: fs.cat_file(f"{sidecar_name(path)}/{name}") for name in self.beside}
                 data = fs.cat_file(path)
@@ -99,7 +105,7 @@ def listed(places: Iterable[str]) -> Iterator[SourceFile]:
 
 def holds(place: str, name: str) -> bool:
     """Whether a source is a place, or below it."""
-    whole = place.rstrip("/") if is_url(place) else local(place)
+    whole = without_users(place).rstrip("/") if is_url(place) else local(place)
     return name == whole or name.startswith(whole.rstrip("/") + "/")
 
 
@@ -177,7 +183,7 @@ def _remote(place: str) -> Iterator[SourceFile]:
     with named_errors(place):
         found: dict[str, dict[str, Any]] = fs.find(path, detail=True)
         if not found:
-            raise NoSuchLog(f"{place}: nothing is there")
+            raise NoSuchLog(f"{without_users(place)}: nothing is there")
     whole = {_url(fs, name): info for name, info in found.items()}
     beside: dict[str, list[str]] = {}
     files = []
@@ -194,7 +200,9 @@ def _remote(place: str) -> Iterator[SourceFile]:
         some = beside.get(folder, [])
         marks = [_mark(whole[url]), *(f"{one} {_mark(whole[f'{folder}/{one}'])}" for one in some)]
         stamp = "; ".join(marks) if all(marks) else ""
-        yield SourceFile(url, int(whole[url].get("size") or 0), stamp, tuple(some), named=len(found) == 1)
+        name = without_users(url)
+        size, named = int(whole[url].get("size") or 0), len(found) == 1
+        yield SourceFile(name, size, stamp, tuple(some), named=named, url=url if url != name else "")
 
 
 def _mark(info: dict[str, Any]) -> str:
@@ -217,15 +225,31 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         fs, path = url_to_fs(url)
     except ImportError as error:
-        raise Usage(f"{url}: {error}", "install the library that fsspec names, such as s3fs for s3://") from error
+        text = f"{without_users(url)}: {without_users(str(error))}"
+        raise Usage(text, "install the library that fsspec names, such as s3fs for s3://") from error
     except ValueError as error:
-        raise Usage(f"{url}: {error}", "fsspec knows s3://, gs://, memory:// and others") from error
+        text = f"{without_users(url)}: {without_users(str(error))}"
+        raise Usage(text, "fsspec knows s3://, gs://, memory:// and others") from error
+    except Exception as error:  # some file systems ask their server, or need more than a URL, when they are made
+        raise _failed(url, error, "read") from error
     return fs, path
 
 
+def without_users(text: str) -> str:
+    """A text without users and passwords of URLs: libraries repeat a URL in their own errors."""
+    return _USER.sub(r"\1…@", text)
+
+
+def _failed(url: str, error: Exception, what: str) -> ReadFailed:
+    text = without_users(" ".join(str(error).split())) or type(error).__name__
+    return ReadFailed(f"{without_users(url)}: could not be {what}: {text}")
+
+
 @contextmanager
-def named_errors(url: str) -> Iterator[None]:
-    """Turns what fsspec and the libraries below it raise into errors that name the URL.
+def named_errors(url: str, what: str = "read") -> Iterator[None]:
+    """Turns what fsspec and the libraries below it raise into errors that name the URL, without its user and password.
+
+    `what`: what could not be done, read or written.
 
     Raises NoSuchLog, NoPermission, ReadFailed.
     """
@@ -234,12 +258,11 @@ def named_errors(url: str) -> Iterator[None]:
     except CtxkitError:
         raise
     except FileNotFoundError as error:
-        raise NoSuchLog(f"{url}: nothing is there") from error
+        raise NoSuchLog(f"{without_users(url)}: nothing is there") from error
     except PermissionError as error:
-        raise NoPermission(f"{url}: permission denied") from error
+        raise NoPermission(f"{without_users(url)}: permission denied") from error
     except Exception as error:  # each store has errors of its own
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise ReadFailed(f"{url}: {text}") from error
+        raise _failed(url, error, what) from error
 
 
 def join(place: str, *names: str) -> str:

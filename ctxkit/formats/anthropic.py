@@ -6,7 +6,7 @@ message after their calls, thinking is sent back unchanged, no text is blank. Ev
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -60,7 +60,7 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
     With `as_sent` (`claude_code/wire.py`), thinking and the order of blocks stay, even against the documentation. A
     reference to a found tool whose definition is not in `tools` becomes text.
     """
-    writer = _Writer(repairs, options.as_sent, options.tools)
+    writer = _Writer(repairs, options)
     coming = PairedContents(contents).paired(repairs)
     system: list[str] = []
     first: list[Content] = []
@@ -78,10 +78,11 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
 
 
 class _Writer:
-    def __init__(self, repairs: Repairs, as_sent: bool, tools: Container[str]) -> None:
+    def __init__(self, repairs: Repairs, options: BodyOptions) -> None:
         self._repairs = repairs
-        self._tools = tools
-        self._as_sent = as_sent
+        self._tools = options.tools
+        self._as_sent = options.as_sent
+        self._unsigned = options.unsigned
         self._ids = Ids(LONGEST_ID)
 
     def system(self, content: Content) -> str:
@@ -196,13 +197,15 @@ class _Writer:
         return None
 
     def _thinking(self, part: Thinking) -> Block | None:
-        """The block exactly as the provider wrote it, or None: the provider refuses any other."""
+        """The block exactly as the provider wrote it, or None: Anthropic refuses any other; some others take words."""
         keys = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}.get(
             str(part.raw.get("type")), ()
         )
         if keys and self._as_sent:
             return part.raw
         if not (keys and all(isinstance(part.raw.get(key), str) for key in keys) and part.raw[keys[-1]]):
+            if self._unsigned and part.text:
+                return clean({"type": "thinking", "thinking": part.text, "signature": ""})
             self._repairs.leave_out("thinking without a signature")
             return None
         block = {"type": part.raw["type"]} | {key: part.raw[key] for key in keys}

@@ -15,7 +15,7 @@ from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text
 from ctxkit.core.roles import RESULTS
 from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import clean, signature_of
-from ctxkit.formats.chat_parts import part_of, parts_of
+from ctxkit.formats.chat_parts import REASONING_KEYS, part_of, parts_of
 from ctxkit.formats.chat_programs import MARKS, of_row
 from ctxkit.formats.response_kinds import is_item
 
@@ -27,8 +27,7 @@ _CONTENT_KEYS = (
     "tool_call_ids",
     "function_call",
     "refusal",
-    "reasoning_content",
-    "reasoning",
+    *REASONING_KEYS,
     "is_error",
     "ctxkit",
 )
@@ -74,7 +73,8 @@ def _body(role: str, parts: list[Part]) -> Json:
     body = {}
     first = parts[0] if parts else None
     if isinstance(first, Thinking) and "type" not in first.raw and not _reads(first.raw, first):
-        body = {"reasoning_content": first.text}
+        own = {key: first.raw[key] for key in REASONING_KEYS if key in first.raw}
+        body = own or {"reasoning_content": first.text}
         parts = parts[1:]
     words: list[Part] = [part for part in parts if not isinstance(part, Call)]
     calls = [part for part in parts if isinstance(part, Call)]

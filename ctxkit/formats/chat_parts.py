@@ -17,16 +17,19 @@ from ctxkit.core.text.utf8 import exact
 
 _DATA = re.compile(r"data:([^,;]*)(?:;[^,]*)?;base64,", re.ASCII | re.IGNORECASE)
 _TEXTS = frozenset({"text", "input_text", "output_text"})
-_REASONING_KEYS = ("reasoning_content", "reasoning")
+REASONING_KEYS: dict[str, type] = {"reasoning_content": str, "reasoning": str, "reasoning_details": list}
+"""Keys of a message that hold the model's reasoning, and the types of their values: texts, and a list of blocks."""
 
 
 def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> list[Part]:
     """The parts of one message. `calls` and `results`: ids that the reader gave to those written without one."""
     parts: list[Part] = []
-    for key in _REASONING_KEYS:
-        if isinstance(text := record.get(key), str) and text:
-            parts.append(Thinking(text, {key: text}))
-            break
+    held = {
+        key: record[key] for key, kind in REASONING_KEYS.items() if isinstance(record.get(key), kind) and record[key]
+    }
+    words = next((text for text in held.values() if isinstance(text, str)), "")
+    if words:
+        parts.append(Thinking(words, held))
     body = _body(record.get("content"))
     if str(record.get("role")) in RESULTS and not any(isinstance(part, Result) for part in body):
         first, *others = answered(record)
@@ -44,6 +47,8 @@ def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequenc
             parts.append(call)
     if isinstance(legacy := record.get("function_call"), dict):
         parts.append(Call("", text_of(legacy.get("name")), arguments_of(legacy.get("arguments")), legacy))
+    if held and not words:  # at the end: the first part is in the digests of older ops
+        parts.append(Thinking("", held))
     _set_ids(parts, calls, results)
     return parts
 
@@ -64,7 +69,7 @@ def part_of(item: Any) -> Part:
         case "refusal" if isinstance(item.get("refusal"), str):
             return Text(item["refusal"])
         case "thinking" | "redacted_thinking":
-            return Thinking(text_of(item.get("thinking")), item)
+            return Thinking(_thought(item.get("thinking")), item)
         case "reasoning":
             return Thinking(text if isinstance(text, str) else reasoning_words(item), item)
         case "tool_use":
@@ -168,6 +173,15 @@ def _id(value: Any) -> str:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) else ""
+
+
+def _thought(value: Any) -> str:
+    """The words of a `thinking` block: a text, or a list of texts, as Mistral writes them."""
+    return (
+        "\n\n".join(text_of(one.get("text")) for one in value if isinstance(one, dict))
+        if isinstance(value, list)
+        else text_of(value)
+    )
 
 
 def text_of(value: Any) -> str:

@@ -7,7 +7,6 @@ Every change is counted in `Repairs`. The model is in the path of the request, n
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -34,14 +33,13 @@ from ctxkit.formats.bodies import (
     written,
 )
 from ctxkit.formats.gemini_media import file_of, media_of
+from ctxkit.tokens.reasoning import UNSIGNED, rule
 
 NO_SIGNATURE = "skip_thought_signature_validator"
 """The signature that the provider documents for calls of a history without signatures."""
 
 _LONGEST_ID = 128
 _LONGEST_NAME = 64
-_NO_SIGNATURES = re.compile(r"gemini-[12]\b")
-"""Models that require no signatures and take no pictures in responses."""
 
 Json = dict[str, Any]
 
@@ -56,7 +54,7 @@ class _Turn(msgspec.Struct):
 
 def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The body of the request; `contents` are iterated twice and not kept."""
-    writer = _Writer(repairs, _NO_SIGNATURES.search(options.model) is None)
+    writer = _Writer(repairs, rule(options.model) is not UNSIGNED)
     coming = PairedContents(contents).paired(repairs)
     system: list[Json] = []
     first: list[Content] = []
@@ -72,6 +70,7 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
 
 class _Writer:
     def __init__(self, repairs: Repairs, recent: bool) -> None:
+        """`recent`: for models that require signatures; these take pictures in responses, too."""
         self._repairs = repairs
         self._recent = recent
         self._ids = Ids(_LONGEST_ID)

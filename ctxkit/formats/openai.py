@@ -1,7 +1,8 @@
 """Writes a context as the body of an OpenAI chat completion request: `{"model"?, "messages": [...]}`.
 
 Pipeline: context -> `body`. The rules are the provider's: each call is answered by a tool message directly after the
-message that makes it, arguments are JSON text, tool messages hold text. Every change is counted in `Repairs`.
+message that makes it, arguments are JSON text, tool messages hold text; other providers take reasoning beside them.
+Every change is counted in `Repairs`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from ctxkit.core import roles
 from ctxkit.core.integrity import PairedContents
-from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.sets.sequences import Reiterable
 from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import (
@@ -32,7 +33,7 @@ from ctxkit.formats.bodies import (
     tool_name,
     written,
 )
-from ctxkit.formats.chat_parts import arguments_of
+from ctxkit.formats.chat_parts import REASONING_KEYS, arguments_of
 
 _LONGEST_ID = 40
 _MOST_CALLS = 128
@@ -64,10 +65,16 @@ class _Writer:
         made = [self._tool(part) for part in content.parts if isinstance(part, Result)]
         calls = [self._call(part) for part in content.parts if isinstance(part, Call)]
         words: list[Json] = []
+        thought: Json = {}
         for part in content.parts:
-            if not isinstance(part, Call | Result) and (block := self._block(part, side)):
+            if isinstance(part, Thinking) and side == "assistant" and (held := _fields(part)):
+                for key, value in held.items():
+                    thought[key] = _both(thought[key], value) if key in thought else value
+            elif not isinstance(part, Call | Result) and (block := self._block(part, side)):
                 words.append(block)
         if not words and not calls:
+            if thought:
+                self._repairs.leave_out("thinking without words after it")
             if not made:
                 self._repairs.leave_out("empty message")
             return made
@@ -77,6 +84,7 @@ class _Writer:
             message["name"] = content.name
         else:
             count_lost_name(content, self._repairs)
+        message |= thought
         if calls:
             message["tool_calls"] = calls
         return [*made, message]
@@ -85,6 +93,8 @@ class _Writer:
         match part:
             case Text():
                 return {"type": "text", "text": part.text} if part.text else None
+            case Thinking(raw={"type": "thinking", "thinking": list()}) if side == "assistant":  # Mistral's
+                return clean(part.raw)
             case Image() if side == "user" and (kind := image_type(part)):
                 return _link(f"data:{kind};base64,{part.data}", part)
             case Image() if side == "user" and not part.data and is_url(part.url):
@@ -136,6 +146,18 @@ class _Writer:
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))
+
+
+def _fields(part: Thinking) -> Json:
+    """The keys of a message that hold this thinking; {} if it stands elsewhere. `content/thinking.py` chose them."""
+    return clean({key: part.raw[key] for key in REASONING_KEYS if key in part.raw})
+
+
+def _both(one: Any, other: Any) -> Any:
+    """The thinking of two parts of a message in one field."""
+    if isinstance(one, str) and isinstance(other, str):
+        return "\n\n".join(filter(None, (one, other)))
+    return [*one, *other] if isinstance(one, list) and isinstance(other, list) else one
 
 
 def _is_whole(kind: str, value: Any) -> bool:

@@ -24,7 +24,8 @@ class ExportTarget(msgspec.Struct, frozen=True):
     same name. `key`: the key of the messages in a body; `unit`: the name of one of them. `program`: the program that
     itself sends such requests: its log is sent as it would send it. `provider`: whose limits apply, "" for those of the
     model's maker; `compatible`: other providers take it, too, with their own limits. `own_prefix`: it can have the
-    system prompt, the tools and the thinking of the log's own requests.
+    system prompt and the tools of the log's own requests. `thinking`: as what a request holds thinking: fields of
+    messages, items, or blocks and parts of their content.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ExportTarget(msgspec.Struct, frozen=True):
     provider: str = ""
     compatible: bool = False
     own_prefix: bool = False
+    thinking: Literal["fields", "items", "blocks", "parts", ""] = ""
 
     @property
     def takes_system(self) -> bool:
@@ -57,17 +59,20 @@ TARGETS: dict[str, ExportTarget] = {
     for target in (
         ExportTarget("chat", "JSON lines, a message each", "lines"),
         ExportTarget(
-            "openai", "chat completions", "request", "ctxkit.formats.openai", provider="openai", compatible=True
+            "openai", "chat completions", "request", "ctxkit.formats.openai", provider="openai", compatible=True,
+            thinking="fields",
         ),
         ExportTarget(
             "responses", "OpenAI's Responses", "request", "ctxkit.formats.responses", key="input", unit="item",
-            program="codex", provider="openai", compatible=True,
+            program="codex", provider="openai", compatible=True, thinking="items",
         ),
         ExportTarget(
-            "anthropic", "Messages", "request", "ctxkit.formats.anthropic", provider="anthropic", own_prefix=True
+            "anthropic", "Messages", "request", "ctxkit.formats.anthropic", provider="anthropic", own_prefix=True,
+            thinking="blocks",
         ),
         ExportTarget(
-            "gemini", "generateContent", "request", "ctxkit.formats.gemini", key="contents", provider="gemini"
+            "gemini", "generateContent", "request", "ctxkit.formats.gemini", key="contents", provider="gemini",
+            thinking="parts",
         ),
         ExportTarget("claude-code", "a session of Claude Code", "session", provider="anthropic"),
         ExportTarget("codex", "a session of Codex", "session", provider="openai"),

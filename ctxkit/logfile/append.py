@@ -16,15 +16,19 @@ import msgspec
 
 from ctxkit.core.context import shown_names
 from ctxkit.core.ledger import build
+from ctxkit.core.messages import Text
 from ctxkit.core.ops import Edit, LogPosition, Op, Restore, parse, to_body
 from ctxkit.core.replay import fold
+from ctxkit.core.roles import SIDES, known, nearest, side
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps, loads, spelled
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
-from ctxkit.errors import BadMessage, ForeignLog, MissingHistory, Usage
+from ctxkit.errors import BadMessage, ForeignLog, MissingHistory, UnknownRole, Usage
 from ctxkit.formats.base import Row
-from ctxkit.formats.chat import FOREIGN
+from ctxkit.formats.chat import FOREIGN, ChatFormat
+from ctxkit.formats.chat_parts import parts_of
 from ctxkit.logfile.history import hint_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source, reread
@@ -38,6 +42,7 @@ BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
 """Said once of a log of chat messages that is taken for a program's."""
 EACH = "say --own with each command on this log: without it a change goes beside it, and --own is refused from then on"
 """Said once of a log that is the user's by `--own` alone."""
+EMPTY = "--allow-empty takes it; in Python as_it_is=True"
 
 
 class OpsAppended(Exception):
@@ -274,6 +279,32 @@ def require_message(record: dict[str, Any]) -> None:
     role = record.get("role")
     if not isinstance(role, str) or not role.strip() or isinstance(record.get("ctxkit"), str):
         raise BadMessage("a message needs a `role` (user, assistant, …), and no `ctxkit` key: nothing was added")
+
+
+def require_sayable(record: dict[str, Any], *, empty: bool = False) -> None:
+    """Raises UnknownRole for a role that nobody knows, whose words a model would get as the user's; Usage for an empty
+    message, if that is not allowed (`empty`). A result may be empty, and so may a model's answer, which is what it is.
+    """
+    role = record["role"]
+    if not known(role):
+        near = nearest(role)
+        hint = f"the nearest is {near}" if near else f"known: {', '.join(SIDES)}"
+        raise UnknownRole(f"unknown role {role[:40]!r}: nothing was added", f"{hint}; a speaker is a `name` (--name)")
+    if empty or side(role) == "assistant":
+        return
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts_of(record)):
+        raise Usage("the text is empty: nothing was added", EMPTY)
+
+
+def strange_roles(log: OpenLog) -> dict[str, Ranges]:
+    """The roles of a log that nobody knows, and the numbers of their messages. Other formats than chat have no free
+    roles.
+    """
+    found: dict[str, list[int]] = {}
+    for message in log.messages if isinstance(log.opening.format, ChatFormat) else ():
+        if not known(message.role):
+            found.setdefault(message.role, []).append(message.n)
+    return {role: Ranges.of(numbers) for role, numbers in found.items()}
 
 
 def new_id() -> str:

@@ -56,7 +56,7 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
     found = log.sources if log.sources is not None and own is None else read_sources(log, own)
     words = [assembly.status(log.state(), log.projection(), log.text)] if _threaded(log) else []
     text = "\n\n".join(word for word in [*words, *found.words] if word.strip())
-    return Assembly(found.lead, Assembled("status", "user", text, found.source) if text else None)
+    return Assembly(found.lead, Assembled("status", "user", text, found.source) if text else None, found.notes)
 
 
 def read_sources(log: OpenLog, own: str | None = None) -> AssemblySources:
@@ -73,8 +73,7 @@ def read_sources(log: OpenLog, own: str | None = None) -> AssemblySources:
         lead.append(Assembled("system", "system", system))
     for name in log.config["assembly.docs"]:
         lead += [Assembled("docs", "system", text, source) for source, text in _configured(log, "assembly.docs", name)]
-    if log.memory:
-        lead.append(Assembled("memory", "system", log.memory))
+    notes = Assembled("memory", "user", log.memory) if log.memory else None
     words = list(_processes(log))
     source = ""
     if own is None and log.config["assembly.status"]:
@@ -84,7 +83,7 @@ def read_sources(log: OpenLog, own: str | None = None) -> AssemblySources:
         words.append(own)
     if log.config["memory.status"]:
         words.append(log.memory_line())
-    return AssemblySources(tuple(lead), tuple(words), source)
+    return AssemblySources(tuple(lead), tuple(words), source, notes)
 
 
 def _processes(log: OpenLog) -> Iterator[str]:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit.core.text.utf8 import is_sound
-from ctxkit.errors import BadConfig, CannotCreate, NoPermission, NothingChanges, Usage
+from ctxkit.errors import BadConfig, CannotCreate, CtxkitError, NoPermission, NothingChanges, Usage
 from ctxkit.logfile.assembly_sources import missing
-from ctxkit.store import config, profiles, tomledit, tomlread
-from ctxkit.store.config import ONLY, Config, Setting, key_of
-from ctxkit.store.keys import Key, written
+from ctxkit.store import config, profiles, said_config, tomledit, tomlread
+from ctxkit.store.config import ONLY, Config, Setting, Unsaid, key_of
+from ctxkit.store.keys import OWNER, Key, written
 from ctxkit.store.opening import require_file
 from ctxkit.store.private import make_private
 from ctxkit.store.sidecar import Sidecar, user_config
@@ -38,6 +38,13 @@ class ConfigChange(NamedTuple):
     left: list[str]
 
 
+class AcceptedFile(NamedTuple):
+    """A config file of a folder that this user accepted: its path, and the keys that count in it, with their values."""
+
+    file: Path
+    keys: dict[str, Any]
+
+
 class Configured:
     """The config of one log (a path, or `-` for a stream), or the user's own.
 
@@ -53,6 +60,7 @@ class Configured:
         self.own = log is None
         self.folder: Path | None = None
         given = Path(sidecar) if sidecar else None
+        self.accept_line = said_config.accept_line(log if log != "-" else None, sidecar or None)
         if log is None:
             self.beside: Sidecar | None = None
         elif log == "-":
@@ -65,14 +73,18 @@ class Configured:
         self.notices = list(self.beside.notices) if self.beside else []
         """What was ignored, of the sidecar's folder and in the files that were read."""
 
-    def load(self, *, tolerant: bool = False, env: bool = True, instead: Mapping[Path, str] | None = None) -> Config:
+    def load(
+        self, *, tolerant: bool = False, env: bool = True, instead: Mapping[Path, str] | None = None,
+        unsaid: Unsaid = "some",
+    ) -> Config:  # fmt: skip
         """All settings; for the user's own config those and the defaults. Raises what `config.load` raises."""
         side = self.beside.config_path if self.beside else None
         known = self.env if env and not self.own else {}
         base = self.beside.base if self.beside else None
         found = config.load(
-            side, self.folder, known, self.user, strict=self.strict, tolerant=tolerant, base=base, instead=instead
-        )
+            side, self.folder, known, self.user, strict=self.strict, tolerant=tolerant, base=base, instead=instead,
+            unsaid=unsaid, accept=self.accept_line,
+        )  # fmt: skip
         self.notices += [notice for notice in found.notices if notice not in self.notices]
         return found
 
@@ -160,6 +172,36 @@ class Configured:
 
         return self._change(name, plan, dry_run=dry_run)
 
+    def accept(self, *, dry_run: bool = False) -> list[AcceptedFile]:
+        """Accept what the folder's config files say now: they count in full until they change.
+
+        Raises Usage for the user's own config, which always counts; NothingChanges without a file; BadConfig if one has
+        a mistake; NoPermission, ReadFailed, CannotCreate.
+        """
+        if self.own:
+            raise Usage(f"your own config always counts{UNCHANGED}", "ctxkit config LOG accept")
+        if self.beside is not None and self.beside.ignored:
+            raise NoPermission(f"{self.beside.folder} {self.beside.ignored}{UNCHANGED}", "--sidecar DIR")
+        self.load(unsaid="all")  # a mistake, or a link that leads out, is told before anything is accepted
+        above = config.nearest(self.folder, _raise) if self.folder is not None else None
+        bases = {self.beside.config_path: self.beside.base} if self.beside else {}
+        bases |= {above: above.parent} if above is not None else {}
+        accepted, contents = [], []
+        for file, base in bases.items():
+            content = tomlread.read(file)
+            if content is None:
+                continue
+            if content.owner not in (0, os.geteuid()) or config.leads_out(file, base):
+                raise NoPermission(f"{file}: belongs to another user, or is a link that leads out{UNCHANGED}")
+            accepted.append(AcceptedFile(file, _counting(tomlread.parse(file, content.text))))
+            contents.append(content.raw)
+        if not accepted:
+            raise NothingChanges(f"there is no config file in this log's folder or above it{UNCHANGED}")
+        for one, raw in zip(accepted, contents, strict=True):
+            if not dry_run:
+                said_config.note(one.file, raw, self.env)
+        return accepted
+
     def _target(self) -> Sidecar:
         if self.own:
             return Sidecar(None, self.user.parent)
@@ -187,9 +229,18 @@ class Configured:
                 raise CannotCreate(f"{self.user}: cannot create: {error.strerror}{UNCHANGED}") from error
         with target.locked():
             made, change = self._planned(name, plan)
-            if made is not None:
+            if made is not None and self.own:
                 target.write_config(made)
+            elif made is not None:
+                not_noted = said_config.write(target, made, self.env, sets=self._sets())
+                self.notices += [f"{not_noted}; to accept: {self.accept_line}"] if not_noted else []
         return change
+
+    def _sets(self) -> bool:
+        """Whether the file sets any key."""
+        before = tomlread.read(self._file())
+        table = {} if before is None else tomlread.parse(self._file(), before.text)
+        return any(path != (OWNER,) for path, value in tomlread.flat(table, config.is_key) if value != {})
 
     def _planned(self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str]) -> tuple[str | None, ConfigChange]:
         """The new text (None: nothing to change), and the change. Raises what the plan raises."""
@@ -205,7 +256,7 @@ class Configured:
         except tomledit.CannotEdit as error:
             where = f"{file}:{tomlread.line_of(tomlread.lines(text), name)}"
             raise BadConfig(f"{where}: {name} cannot be changed there{UNCHANGED}", "edit the file by hand") from error
-        after = self.load(tolerant=True, env=False, instead={file: new})
+        after = self.load(tolerant=True, env=False, instead={file: new}, unsaid="all")
         left = [error.message for error in after.errors if error.message.startswith(f"{file}:")]
         own = [
             error
@@ -220,6 +271,16 @@ class Configured:
         now = [value for path, value in values.items() if ".".join(path) == name]
         change = ConfigChange(file, name, [*there.values(), None][0], [*now, None][0], left)
         return (None if found and new == text else _as_it_was(file, new)), change
+
+
+def _counting(table: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a folder's file that count once it is accepted, with their values."""
+    found = ((".".join(path), value) for path, value in tomlread.flat(table, config.is_key) if config.is_key(path))
+    return {name: value for name, value in found if key_of(name).counts_from_folder(key_of(name).read(value))}
+
+
+def _raise(error: CtxkitError) -> None:
+    raise error
 
 
 def _as_it_was(file: Path, text: str) -> str:

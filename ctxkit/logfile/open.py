@@ -36,7 +36,8 @@ from ctxkit.formats.chat import content_of
 from ctxkit.logfile.read import Opening, Partial, Progress, back, identity_of, read
 from ctxkit.logfile.read import content_of as content_in
 from ctxkit.logfile.stubs import stubbed
-from ctxkit.store.config import Config, load
+from ctxkit.store.config import Config, Unsaid, load
+from ctxkit.store.said_config import accept_line
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
 
@@ -107,7 +108,7 @@ class OpenLog:
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
         before: Callable[[Source], None] | None = None, tolerant: bool = False, partial: Partial = "no",
-        own: bool = False,
+        own: bool = False, unsaid: Unsaid = "some",
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
@@ -115,12 +116,12 @@ class OpenLog:
         its name, or `auto` to detect it (default: the config's); `env`: the environment (default: the process's own);
         `strict`: raise BadConfig if something of a folder's own config would be ignored; `progress`: called after each
         block with the bytes read and their total; `before`: called with the bytes before they are read; `tolerant`:
-        mistakes of the config are kept in `config.errors`, and have no effect; `partial`: if the
-        file in which its history begins is missing, `transcript.missing` says so, and the log is read without it, a log
-        without ops (`look`), or any, without its ops (`bare`); `own`: the log is the
-        caller's: messages and ops go to it, whatever program it seems to be of. `log` may also be a `Source`, bytes in
-        memory. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations, ReadFailed, CannotUnpack, BadConfig,
-        ForeignLog, MissingHistory.
+        mistakes of the config are kept in `config.errors`, and have no effect; `partial`: if the file in which its
+        history begins is missing, `transcript.missing` says so, and the log is read without it, a log without ops
+        (`look`), or any, without its ops (`bare`); `own`: the log is the caller's: messages and ops go to it, whatever
+        program it seems to be of; `unsaid`: what counts of config files of folders that this user did not say on this
+        machine (`store/config.py`). `log` may also be a `Source`, bytes in memory. Raises NoSuchLog, NoPermission,
+        UnknownFormat, ManyConversations, ReadFailed, CannotUnpack, BadConfig, ForeignLog, MissingHistory.
         """
         known = os.environ if env is None else env
         loaded: list[Config] = []
@@ -132,7 +133,10 @@ class OpenLog:
             folder = path.resolve().parent if path else Path.cwd()
             file = beside.config_path if beside else None
             base = beside.base if beside else None
-            config = load(file, folder, known, user_config(known), strict=strict, tolerant=tolerant, base=base)
+            config = load(
+                file, folder, known, user_config(known), strict=strict, tolerant=tolerant, base=base, unsaid=unsaid,
+                accept=accept_line(path, sidecar),
+            )  # fmt: skip
             loaded.append(config)
             return str(format or loaded[0]["format"])
 

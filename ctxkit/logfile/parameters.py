@@ -40,7 +40,9 @@ class WindowOrigin(msgspec.Struct, frozen=True):
 
 
 class Around(msgspec.Struct, frozen=True):
-    """What is put around the messages: `kind` system, docs or status; `source`: the file it was read from, or ""."""
+    """What is put around the messages: `kind` system, docs, memory or status; `source`: the file it was read from, or
+    "".
+    """
 
     kind: str
     source: str

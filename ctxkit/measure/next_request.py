@@ -68,8 +68,8 @@ def next_request(log: OpenLog, *, own: bool, stays: bool) -> NextRequest:
         cached = 0
     elif lives is not None:
         change = first_change(log)
-        behind = 0 if change is None else round(sum(measuring.each(names[change.place :])))
-        cached = max(0, found.tokens - behind)
+        rest = [] if change is None else names[change.place :]
+        cached = max(0, found.tokens - round(sum(measuring.each(rest)) - measuring.bound(rest)))
     model = log.model if own else ""
     each = price(model, found.tokens) if model else None
     held = cached or 0

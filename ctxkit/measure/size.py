@@ -26,7 +26,7 @@ from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import added
 from ctxkit.measure.usage import RecordedUsage
 from ctxkit.tokens.models import named
-from ctxkit.tokens.preserved import binds
+from ctxkit.tokens.reasoning import binds
 
 
 class Measuring:
@@ -108,11 +108,14 @@ class Measuring:
         """Tokens of the thinking of the context `names` that is not sent, because the prefix it is bound to changed."""
         log = self.counting.log
         change = first_change(log, names) if binds(log.model) else None
-        if change is None:
+        return 0.0 if change is None else self.bound(islice(names, change.place, None))
+
+    def bound(self, names: Iterable[Name]) -> float:
+        """Tokens of the thinking of these messages that is not sent behind a change; 0 if the model binds none."""
+        log = self.counting.log
+        if not binds(log.model):
             return 0.0
-        messages = log.messages
-        behind = (name for name in islice(names, change.place, None) if isinstance(name, int))
-        return sum(self.thinking(n) for n in behind if messages[n - 1].role == "assistant")
+        return sum(self.thinking(n) for n in names if isinstance(n, int) and log.messages[n - 1].role == "assistant")
 
     def thinking(self, n: int) -> float:
         """Tokens of the thinking of message n."""

@@ -21,6 +21,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.increments import Increments
 from ctxkit.tokens.calibration import STEPS, Calibration, CountedRequest, calibrate
+from ctxkit.tokens.reasoning import UNKNOWN, rule
 
 TRIES, GAP = 8, 64
 """The search for usage ends after so many replies without any: TRIES at the newest end, GAP in a row after one with it.
@@ -81,6 +82,7 @@ class RecordedUsage:
 
     def _run(self, held: Sequence[int], found: Sequence[tuple[int, RequestUsage]], after: bool) -> RequestRun:
         messages, places = self.counting.log.state().messages, [place for place, _ in found]
+        passes = (known := rule(self.counting.log.model)).turn or known is UNKNOWN
         steps: list[CountedRequest] = []
         if found:
             first, passing = places[0], 0
@@ -91,7 +93,7 @@ class RecordedUsage:
                 since, beside = sum(base[place + 1 - first : end - first]), self._answers(held[place]) * is_reply
                 passing += usage.passing
                 shrank = later is not None and later < usage.request + usage.reply - passing / 2
-                left = passing if shrank or _is_over(messages, held[place:end]) else 0
+                left = passing if shrank or (passes and _is_over(messages, held[place:end])) else 0
                 passing -= left
                 own = (base[place - first] - beside) * is_reply
                 steps.append(CountedRequest(usage.request, usage.reply, own, since + beside, left, beside))

@@ -1,22 +1,26 @@
-"""Makes notes of a session by rules: what it was about, what was decided, what is open, which files were edited.
+"""Makes notes of a session by rules: what it was about, what a person decided, what is open, which files were edited.
 
-What is taken is what a compact would keep: its facts (`content/facts.py`) and its choice of lines
-(`compact/extraction.py`); the gist is that of a snapshot (`content/gist.py`), or a model's. Secrets are replaced, as
+A decision is what a person said: a rule, as a summary keeps it (`content/state_header.py`), or a choice. What the model
+says is no decision, and what it announces is no task: open work is what stands open in its task list
+(`content/task_lists.py`). The gist is that of a snapshot (`content/gist.py`), or a model's. Secrets are replaced, as
 before anything is sent to a model. The same session gives the same notes, with the same ids.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
-from ctxkit.compact.extraction import Extraction
-from ctxkit.compact.segments import Fragment
-from ctxkit.content.facts import DECIDES, WORD
+from ctxkit.content.facts import WORD
 from ctxkit.content.gist import MARKS, gist, shortened
 from ctxkit.content.identifiers import short
+from ctxkit.content.state_header import SessionState, is_rule, statement
+from ctxkit.content.task_lists import tasks
 from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
+from ctxkit.content.touched_files import touched
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
+from ctxkit.core.roles import side
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import redact
@@ -25,10 +29,21 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.memory.notes import RULES, SUMS, MemoryNote, NoteSource
 from ctxkit.memory.sources import source_of
 
-DECISIONS, OPEN_WORK, FILES = 8, 5, 12
-"""The most decisions, open tasks and files that are noted of a session."""
-BUDGET = 4000
-"""Tokens of the lines from which decisions are taken."""
+OPEN_WORK, FILES = 5, 12
+"""The most open tasks and files that are noted of a session."""
+TYPED = 1000
+"""The most characters of a message that a person typed; longer ones are mostly pasted, or a program's."""
+CHOICE = re.compile(
+    r"\b(?:decided (?:to|on|for|against|that)|let['’]?s (?:use|go with|keep|take|stick)|go(?:ing)? with|opt(?:ed)? for|"
+    r"(?:we|I)(?:['’]ll| will) use|(?:we|I)(?:['’]d| would)? (?:chose|prefer|agreed)|stick (?:to|with)|instead of|"
+    r"rather than)\b",
+    re.I,
+)
+"""Matches a sentence of a person with a choice."""
+THOUGHT = re.compile(
+    r"\b(?:wonder|whether|maybe|perhaps|probably|theoretically|ideally|i (?:think|feel|guess|believe|assume))\b", re.I
+)
+"""Matches a sentence in which a person only thinks about something."""
 READ = 4_000_000
 """Characters of the newest messages that are read."""
 REMEMBERED = frozenset({IN, "compact", "trim", "window", "newest", "program"})
@@ -38,7 +53,7 @@ forgotten, rewound or cleared, and other branches, are not.
 SPOKEN = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.INPUT})
 """Kinds of segments without which there is nothing to note."""
 FEWEST = 5
-"""The fewest words of a decision or an open task that is noted."""
+"""The fewest words of a decision that is noted."""
 Gist = Callable[[Sequence[Name], Sequence[TextSegment]], str]
 """Writes a few sentences on messages with these texts; returns "" if that fails."""
 
@@ -55,41 +70,46 @@ def notes_of(log: OpenLog, ask: Gist | None = None, model: str = "") -> list[Mem
     if not any(piece.kind in SPOKEN for piece in pieces):
         return []
     numbers = [int(str(name)) for name, _ in found]
+    contents = dict(found)
 
-    def note(kind: str, text: str, of: Sequence[int], made: str = RULES) -> MemoryNote:
+    def note(kind: str, text: str, of: Sequence[int], made: str = RULES, said: str = "", name: str = "") -> MemoryNote:
         source = source_of(log, of)
         words = redact(plain(text))[0]
-        return MemoryNote(note_id(source, kind, words), words, kind, made, (source,))
+        return MemoryNote(note_id(source, kind, words, said), words, kind, made, (source,), said, name)
 
     asked = "" if ask is None else shortened(ask(numbers, pieces))
-    notes = [note("gist", asked or gist(pieces, len(found)), numbers, model if asked else RULES)]
-    extraction = Extraction(pieces, lambda some: [len(text) // 4 + 1 for text in some])
-    decided: list[tuple[Fragment, str]] = []
-    left: list[tuple[Fragment, str]] = []
-    for one in extraction.best(BUDGET):
-        if isinstance(one, Fragment) and says_something(one.text):
-            spoken = extraction.heads[one.piece].kind
-            chosen = [text for name, text in one.facts if name == "decisions"]
-            if spoken == SegmentKind.USER and DECIDES.search(one.text):
-                chosen = [one.text]
-            decided += [(one, " ".join(chosen))] if chosen else []
-            open_ = [text for name, text in one.facts if name == "pending" and text not in chosen]
-            left += [(one, " ".join(open_))] if open_ else []
-    left = sorted(left, key=_place)[-OPEN_WORK:]  # the newest, because old tasks are mostly done
-    for kind, some in (("decision", decided[:DECISIONS]), ("open", left)):
-        for one, words in sorted(some, key=_place):
-            notes.append(note(kind, words, [int(str(extraction.heads[one.piece].name))]))
-    edited = [file for file in extraction.files if file.edited][::-1]
+    notes = [note("gist", asked or gist(_without_the_model(pieces), len(found)), numbers, model if asked else RULES)]
+    for rule in SessionState([_typed(piece) for piece in pieces], _decides).rules:
+        number = int(str(rule.name))
+        name = (contents[number].name or "") if side(contents[number].role) == "user" else ""  # else a tool's
+        notes.append(note("decision", rule.text, [number], said="user", name=" ".join(redact(name)[0].split())))
+    left = [task for task in tasks(found) if task.is_open and WORD.search(task.text)][:OPEN_WORK]
+    notes += [note("open", task.text, [int(str(task.name))], said="assistant") for task in left]
+    edited = [file for file in touched(pieces) if file.edited][::-1]
     if edited:
         names = ", ".join(short(file.text) for file in edited[:FILES])
         more = f" and {len(edited) - FILES} more" if len(edited) > FILES else ""
-        touched = {int(str(name)) for file in edited[:FILES] for name in file.names}
-        notes.append(note("files", f"Edited: {names}{more}.", sorted(touched)))
+        held = {int(str(name)) for file in edited[:FILES] for name in file.names}
+        notes.append(note("files", f"Edited: {names}{more}.", sorted(held)))
     return list({one.id: one for one in notes}.values())
 
 
-def _place(one: tuple[Fragment, str]) -> tuple[int, int, int]:
-    return one[0].place
+def _decides(sentence: str) -> bool:
+    """Whether a person's sentence can be read alone, and sets a rule or makes a choice."""
+    if not says_something(sentence) or THOUGHT.search(sentence) is not None:
+        return False
+    return is_rule(sentence) or CHOICE.search(statement(sentence)) is not None
+
+
+def _typed(piece: TextSegment) -> TextSegment:
+    """A segment; a text that nobody types counts as a program's."""
+    is_long = piece.kind == SegmentKind.USER and len(piece.text) > TYPED
+    return piece._replace(kind=SegmentKind.NOTICE) if is_long else piece
+
+
+def _without_the_model(pieces: Sequence[TextSegment]) -> list[TextSegment]:
+    """The segments without the model's words, in which a gist would look for decisions and unfinished work."""
+    return [piece._replace(text="") if piece.kind == SegmentKind.ASSISTANT else piece for piece in pieces]
 
 
 def plain(text: str) -> str:
@@ -103,12 +123,12 @@ def says_something(text: str) -> bool:
     return len(WORD.findall(words)) >= FEWEST and not words.endswith(":") and not text.lstrip().startswith("#")
 
 
-def note_id(source: NoteSource, kind: str, text: str) -> str:
-    """The id of a note that rules made: the same session and words give the same; for one that sums up also the same
-    messages, so that it is made anew when one of them was forgotten.
+def note_id(source: NoteSource, kind: str, text: str, said: str = "") -> str:
+    """The id of a note that rules made: the same session, words and speaker give the same; for one that sums up also
+    the same messages, so that it is made anew when one of them was forgotten.
     """
     of = [source.n] if kind in SUMS else []
-    return f"r{digest([source.session or source.log, kind, text, *of], 15)}"
+    return f"r{digest([source.session or source.log, kind, text, *of, *filter(None, [said])], 15)}"
 
 
 def _newest(log: OpenLog) -> Iterator[tuple[int, Content]]:

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from ctxkit.core.derive.topic import terms
-from ctxkit.core.text.json_text import digest
+from ctxkit.core.text.json_text import digest, dumps
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchNote, NothingChanges, Usage
 from ctxkit.logfile.open import OpenLog
-from ctxkit.memory.block import by_importance, text_block
+from ctxkit.memory.block import by_importance, speaker, text_block
 from ctxkit.memory.extract import Gist, notes_of
 from ctxkit.memory.note_file import NotesRead, append_row, notes_path, read_notes
 from ctxkit.memory.notes import (
     HAND,
     KINDS,
+    RULES_VERSION,
     SUMS,
+    LogPrefix,
     MemoryChange,
     MemoryNote,
     MemoryRow,
@@ -34,11 +37,12 @@ from ctxkit.memory.notes import (
     NumberedNote,
     in_force,
     numbered,
+    sessions_of,
     superseded_by_hand,
     to_redo,
     to_undo,
 )
-from ctxkit.memory.sources import CHANGED, FORGOTTEN, HERE, UNREADABLE, SourceCheck, ops_beside, prefix_of
+from ctxkit.memory.sources import CHANGED, FORGOTTEN, HERE, UNREADABLE, Copies, SourceCheck, ops_beside, prefix_of
 from ctxkit.search.project_sessions import project
 from ctxkit.store.relevance import ranked
 from ctxkit.store.words import available
@@ -107,6 +111,8 @@ class Memory:
         self.dry_run = dry_run
         self._clock, self._args = clock, tuple(args)
         self._read: NotesRead | None = None
+        self._gathered: list[MemoryChange] | None = None
+        """Changes that become one; None: each is appended at once."""
 
     @property
     def read(self) -> NotesRead:
@@ -192,33 +198,64 @@ class Memory:
         """Make notes of a session by rules; `ask` writes its gist instead, as `model`.
 
         They supersede the notes that were made of this session before, unless they are the same. Notes that a person
-        superseded do not come back. Returns None if nothing changes: then nothing is appended. Raises Usage for a
-        stream.
+        superseded do not come back. Copies of a session count once: the one that has all messages of the other. Returns
+        None if nothing changes: then nothing is appended. Raises Usage for a stream.
         """
         found = notes_of(log, ask, model)
         if not found:
             return None
+        rows = [*self.read.rows, *(self._gathered or ())]
+        every, mine, away = numbered(rows), sessions_of(found[0]), superseded_by_hand(rows)
+        standing = [one.note for one in every if one.is_current and one.note.made != HAND]
+        before = [note for note in standing if sessions_of(note) & mine]
+        others = [note for note in standing if not sessions_of(note) & mine]
+        read = (one for row in rows if isinstance(row, MemoryChange) for one in row.read)
+        copies = Copies(log, next(note for note in found if note.kind == "gist"), read)
+        gists = [note for note in others if note.kind == "gist"]
+        if any(map(copies.is_all_in, gists)):
+            found = []
+        else:
+            parts = frozenset[str]().union(*(sessions_of(note) for note in gists if copies.has_all_of(note)))
+            before += [note for note in others if sessions_of(note) & parts]
+        removed = {_words(one.note)[:2] for one in every if one.note.id in away and sessions_of(one.note) & mine}
+        known = away.union(note.id for note in before)
+        said = {_words(note) for note in others if note not in before}
+        new = tuple(
+            note for note in found
+            if note.id not in known and _words(note)[:2] not in removed and _words(note) not in said
+        )  # fmt: skip
         ids = {note.id for note in found}
-        key = _key(found[0].sources[0])
-        standing = [one.note for one in numbered(self.read.rows) if one.is_current]
-        known = superseded_by_hand(self.read.rows).union(note.id for note in standing)
-        before = [
-            note for note in standing if note.made != HAND and any(_key(source) == key for source in note.sources)
-        ]
-        new = tuple(note for note in found if note.id not in known)
         old = tuple(note.id for note in before if note.id not in ids)
         if not new and not old:
             return None
-        return self._append(notes=new, supersedes=old, log=log)
+        return self._append(notes=new, supersedes=old, read=[copies.prefix])
+
+    @contextmanager
+    def one_change(self) -> Iterator[None]:
+        """What is extracted inside becomes one change, which one `undo` takes back. It is appended at the end, also
+        after an error.
+        """
+        self._gathered = []
+        try:
+            yield
+        finally:
+            some, self._gathered = self._gathered, None
+            gone = {old for row in some for old in row.supersedes}
+            added = {note.id for row in some for note in row.notes}
+            notes = tuple(note for row in some for note in row.notes if note.id not in gone)
+            old = tuple(dict.fromkeys(one for row in some for one in row.supersedes if one not in added))
+            if notes or old:
+                self._append(notes=notes, supersedes=old, read=[one for row in some for one in row.read])
 
     def is_known(self, path: str, size: int) -> bool:
-        """Whether the newest notes of a log were made when it had this size, and its sidecar the same ops: agents and
-        ops only append, so it is most likely unchanged.
+        """Whether the newest notes of a log were made by the rules of today when it had this size, and its sidecar the
+        same ops: agents and ops only append, so it is most likely unchanged.
         """
         known = os.path.abspath(path)
-        rows = (row for row in in_force(self.read.rows) if isinstance(row, MemoryChange))
+        rows = (row for row in in_force(self.read.rows) if isinstance(row, MemoryChange) and row.is_extract)
         newest = [one for row in rows for one in row.read if one.log == known][-1:]
-        return any(one.size == size and one.ops == ops_beside(known) for one in newest)
+        same = [one for one in newest if one.size == size and one.rules == RULES_VERSION]
+        return any(one.ops == ops_beside(known) for one in same)
 
     def text(
         self, max_tokens: int = TOKENS, *, about: str = "", model: str = "", count: Callable[[str], int] | None = None
@@ -248,7 +285,9 @@ class Memory:
         left = sum(note.kind == "open" for note in notes)
         decided = next((note for note in reversed(notes) if note.kind == "decision"), None)
         words = f"Project notes: {len(notes)}" + (f", {left} of open work" if left else "")
-        return words + (f"; newest decision: {' '.join(decided.text.split())}" if decided else "")
+        if decided is None:
+            return words
+        return f"{words}; newest decision ({speaker(decided)}): {dumps(' '.join(decided.text.split()))}"
 
     def _by_hand(self, text: str, kind: str, sources: Iterable[NoteSource]) -> MemoryNote:
         words = _one_line(text)
@@ -262,11 +301,11 @@ class Memory:
         return MemoryNote(self._id(words, kind), words, kind, HAND, tuple(sources))
 
     def _append(
-        self, notes: tuple[MemoryNote, ...] = (), supersedes: tuple[str, ...] = (), log: OpenLog | None = None
+        self, notes: tuple[MemoryNote, ...] = (), supersedes: tuple[str, ...] = (), read: list[LogPrefix] | None = None
     ) -> MemoryChange:
-        if log is not None:
-            read = [prefix_of(log)]
-        else:
+        """Append a change. `read`: the logs that it was extracted from; None: a person made it."""
+        by_hand = read is None
+        if read is None:
             logs = dict.fromkeys(source.log for note in notes for source in note.sources)
             read = [prefix_of(OpenLog.open(Path(path))) for path in logs]
         row = MemoryChange(
@@ -275,10 +314,13 @@ class Memory:
 
         def standing(now: NotesRead) -> None:
             gone = {one.note.id for one in numbered(now.rows) if not one.is_current}.intersection(supersedes)
-            if gone and log is None:
+            if gone and by_hand:
                 raise NothingChanges("the notes were changed meanwhile: nothing was changed", "try again")
 
-        self._write(row, standing)
+        if self._gathered is not None:
+            self._gathered.append(row)
+        else:
+            self._write(row, standing)
         return row
 
     def _void(self, choose: Callable[[Sequence[MemoryRow]], R | None], what: str) -> R:
@@ -332,5 +374,6 @@ def _counting(model: str) -> Callable[[str], int]:
     return lambda text: next(own.all(own.counts([text])))
 
 
-def _key(source: NoteSource) -> str:
-    return source.session or source.log
+def _words(note: MemoryNote) -> tuple[str, str, str]:
+    """The kind and text of a note, and a digest of the messages that say it, whatever log they are in."""
+    return note.kind, note.text, "".join(source.digest for source in note.sources)

@@ -31,6 +31,8 @@ HAND, RULES = "hand", "rules"
 """Who made a note: a person, rules; else the name of a model."""
 SHORT = 13
 """Characters of a session's id in the name of a source: in ids that begin with their time, all of the time."""
+RULES_VERSION = 2
+"""Of the rules that make notes: 1 took sentences of the model for decisions and open work."""
 SUM = 16
 """Hex digits of a line's checksum."""
 
@@ -52,24 +54,33 @@ class NoteSource(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MemoryNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A note. `kind`: a key of KINDS; `made`: HAND, RULES or the name of a model."""
+    """A note. `kind`: a key of KINDS; `made`: HAND, RULES or the name of a model. `said`: the side that said it (user,
+    assistant), if rules took its words; `name`: its name in the log, if it has one.
+    """
 
     id: str
     text: str
     kind: str = "note"
     made: str = HAND
     sources: tuple[NoteSource, ...] = ()
+    said: str = ""
+    name: str = ""
 
 
 class LogPrefix(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a log was when notes were made from it: its first `size` bytes, their SHA-256, and the bytes of the `ops` in
-    its sidecar.
+    its sidecar. `rules`: the version of the rules that made the notes. For finding copies: `texts`, how many were
+    noted, and digests of the `first` ones and of `all`.
     """
 
     log: str
     size: int
     sha256: str
     ops: int = 0
+    rules: int = 1
+    texts: int = 0
+    first: str = ""
+    all: str = ""
 
 
 class MemoryChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -220,8 +231,18 @@ def superseded_by_hand(rows: Sequence[MemoryRow]) -> set[str]:
 
 
 def _successor(added: Sequence[NumberedNote], old: MemoryNote, *, any_kind: bool) -> int | None:
-    """The number of the note that stands for an old one: the only one of its kind that was added; with `any_kind`, as
-    by hand, the only one. A session's new gist does not stand for a decision that it has no more.
+    """The number of the note that stands for an old one: the only one of its kind that was added, by rules of the same
+    session; with `any_kind`, as by hand, the only one. A session's new gist does not stand for a decision that it has
+    no more.
     """
-    fitting = [one for one in added if one.is_current and ((any_kind and len(added) == 1) or one.note.kind == old.kind)]
+    fitting = [
+        one for one in added
+        if one.is_current and ((any_kind and len(added) == 1) or one.note.kind == old.kind)
+        and (any_kind or sessions_of(one.note) & sessions_of(old))
+    ]  # fmt: skip
     return fitting[0].number if len(fitting) == 1 else None
+
+
+def sessions_of(note: MemoryNote) -> frozenset[str]:
+    """The sessions of a note, by id, else by path."""
+    return frozenset(source.session or source.log for source in note.sources)

@@ -13,6 +13,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import structs
+
+from ctxkit.core.messages import Text
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.message_words import texts
@@ -22,11 +25,13 @@ from ctxkit.formats.session_folders import LAYOUTS, START, head, session_id
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.memory.note_file import prefix_digest
-from ctxkit.memory.notes import SUMS, LogPrefix, MemoryNote, NoteSource
+from ctxkit.memory.notes import RULES_VERSION, SUMS, LogPrefix, MemoryNote, NoteSource
 from ctxkit.search.project_sessions import session_homes
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log
 
+BEGINNING = 2
+"""Texts by which sessions are found that may be copies of one another."""
 DIGITS = 32
 """Hex digits of the digest of texts."""
 HERE, GONE, CHANGED, UNREADABLE, FORGOTTEN = "here", "gone", "changed", "unreadable", "forgotten"
@@ -168,6 +173,48 @@ def has_ops(source: Source) -> bool:
             return True
         end = bytes(piece[-len(KEY) :])
     return False
+
+
+class Copies:
+    """Which sessions have all that was said in another: forks, sessions that were resumed into a new file, also one of
+    another program, copied files. Roles and results do not count: programs write them differently.
+
+    `log`: a session; `whole`: the note that sums it up; `read`: how other logs were.
+    """
+
+    def __init__(self, log: OpenLog, whole: MemoryNote, read: Iterable[LogPrefix]) -> None:
+        self._said = _said(log, whole.sources[0])
+        self.prefix = structs.replace(
+            prefix_of(log), rules=RULES_VERSION, texts=len(self._said), first=digest(self._said[:BEGINNING], DIGITS),
+            all=digest(self._said, DIGITS),
+        )  # fmt: skip
+        self._near = {one.log: one for one in read if one.texts and one.first == self.prefix.first}
+
+    def has_all_of(self, other: MemoryNote) -> bool:
+        """Whether the session begins with all of another one, which `other` sums up."""
+        near = self._near.get(other.sources[0].log) if other.sources else None
+        return near is not None and digest(self._said[: near.texts], DIGITS) == near.all
+
+    def is_all_in(self, other: MemoryNote) -> bool:
+        """Whether another session, which `other` sums up, begins with all of this one. False if it cannot be read."""
+        near = self._near.get(other.sources[0].log) if other.sources else None
+        if near is None or not self._said or near.texts < len(self._said):
+            return False
+        if near.texts == len(self._said):
+            return near.all == self.prefix.all
+        try:
+            with one_of_many(near.log):
+                said = _said(OpenLog.open(Path(near.log)), other.sources[0])
+        except CtxkitError:
+            return False
+        return said[: len(self._said)] == self._said
+
+
+def _said(log: OpenLog, source: NoteSource) -> list[str]:
+    """The texts of these messages, in order, as digests."""
+    contents = (log.recorded(n) for n in Ranges.parse(source.n) if n <= log.state().count)
+    parts = (part for content in contents for part in content.parts if isinstance(part, Text))
+    return [digest(part.text, DIGITS) for part in parts if part.text.strip()]
 
 
 def _texts_digest(log: OpenLog, numbers: Ranges) -> str:

@@ -16,8 +16,10 @@ from ctxkit.core.findings import Finding
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.op_fit import adrift, dangling, faults
 from ctxkit.core.ops import odd_provenance
+from ctxkit.core.roles import unknown
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Proofs
+from ctxkit.logfile.append import strange_roles
 from ctxkit.logfile.chain_head import findings as links
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import proven_log
@@ -37,7 +39,17 @@ def check(log: OpenLog, proved: Proofs | None = None, *, notes: bool = False) ->
     requests = (proofs(log) if proved is None else proved).wrong
     wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
     found = chain.from_iterable(
-        (_lines(log), _inherited(log), _ops(log), links(log), _pairs(log), _images(log), wrong, surroundings(log))
+        (
+            _lines(log),
+            _inherited(log),
+            _ops(log),
+            links(log),
+            _pairs(log),
+            _roles(log),
+            _images(log),
+            wrong,
+            surroundings(log),
+        )
     )
     return [one for one in found if notes or not one.note]
 
@@ -127,6 +139,13 @@ def _ops(log: OpenLog) -> Iterator[Finding]:
             fields = ", ".join(f"`{field}`" for field in odd)
             text = f"{entry.name} has values of an unknown shape in fields that the replay does not read: {fields}"
             yield Finding(where, "odd-field", text, note=True)
+
+
+def _roles(log: OpenLog) -> Iterator[Finding]:
+    """Roles of which providers know nothing."""
+    for role, numbers in strange_roles(log).items():
+        where = f"message{'s' * (len(numbers) != 1)} {numbers}"
+        yield Finding(where, "unknown-role", unknown(role), note=True)
 
 
 def _images(log: OpenLog) -> Iterator[Finding]:

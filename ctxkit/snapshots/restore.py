@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxkit.core.context import Entry
+from ctxkit.core.context import Entry, entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Call, Message, Result
-from ctxkit.core.ops import Op
+from ctxkit.core.ops import Op, Restore
+from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.snapshot import CHECKPOINT, Snapshot
 from ctxkit.core.steps import Steps
@@ -86,20 +87,27 @@ def strange(log: OpenLog, kept: Snapshot) -> Iterator[str]:
     """Reasons to ask before a restore, in words: the snapshot is of another log, or for another model."""
     head = kept.head
     if not is_own(log, kept):
-        yield f"{head.kind} {head.short} is of another log ({head.log or 'a stream'}): its messages are added as copies"
+        of = f"another log ({head.log or 'a stream'})"
+        yield f"{head.kind} {head.short} is of {of}: its messages are added as copies, at the end"
     here = model(log)
     if head.model and here and head.model != here:
         yield f"{head.kind} {head.short} was taken for {head.model}, and this log is for {here}"
 
 
-def restore(log: WritableLog, snapshot: str | Snapshot, *, replace: bool = False, summary: bool = False) -> Op | None:
+def restore(
+    log: WritableLog, snapshot: str | Snapshot, *, replace: bool = False, summary: bool = False, append: bool = False
+) -> Op | None:
     """Implements `Log.restore`."""
+    if append and replace:
+        raise Usage("--append and --replace are two places: nothing was changed", "one of the two")
     kept = snapshot if isinstance(snapshot, Snapshot) else loaded(log, snapshot, summary=summary)
     kept = with_messages(log, kept, summary=summary)
-    return log.commit("restore", lambda: plan(log, kept, replace=replace, summary=summary))
+    return log.commit("restore", lambda: plan(log, kept, replace=replace, summary=summary, append=append))
 
 
-def plan(log: WritableLog, kept: Snapshot, *, replace: bool = False, summary: bool = False) -> Decision:
+def plan(
+    log: WritableLog, kept: Snapshot, *, replace: bool = False, summary: bool = False, append: bool = False
+) -> Decision:
     """The decision of `restore`. Raises Usage for a snapshot without messages."""
     if not kept.messages and not summary:
         raise Usage(
@@ -108,13 +116,11 @@ def plan(log: WritableLog, kept: Snapshot, *, replace: bool = False, summary: bo
     own = is_own(log, kept)
     wish = RestoreRequest(
         kept, own, () if replace or summary else steps_of(kept), _as_it_is(log, kept) if own else b"",
-        log.listed(), replace, summary
+        log.listed(), replace, summary, append
     )  # fmt: skip
     found = decided(log.state(), log.here(), wish)
-    if found.op is not None and not replace and (gone := _hidden(log, found.op)):
-        count = f"{gone} message{'s' * (gone != 1)}"
-        most = f"window.messages shows the newest {log.projection().newest}"
-        found.notes.append(f"{most}: {count} that was visible is now hidden")
+    if isinstance(found.op, Restore):
+        found.notes.extend(_seen_then(log, found.op))
     return found
 
 
@@ -132,12 +138,28 @@ def steps_of(kept: Snapshot) -> Sequence[int]:
     return LazySequence(len(kept.messages), lambda place: steps.leader(place + 1) - 1)
 
 
-def _hidden(log: WritableLog, op: Op) -> int:
-    """How many visible messages `op` would push beyond `window.messages`, which shows only the newest."""
-    if log.projection().newest is None:
-        return 0
-    then = set(log.seen_at(log.state_with(log.stamp(op))).names())
-    return sum(name not in then for name in log.names())
+def _seen_then(log: WritableLog, op: Restore) -> Iterator[str]:
+    """What a request would hold after `op`, where it is not what was asked for: messages that `window.messages` hides,
+    which shows only the newest; an answer at the end.
+    """
+    was, then = log.names(), log.seen_at(log.state_with(log.stamp(op)))
+    now = then.names()
+    if op.mode != "replace" and (newest := log.projection().newest) is not None:
+        there = set(now)
+        most = f"window.messages shows the newest {newest}"
+        if gone := sum(name not in there for name in was):
+            yield f"{most}: {gone} of the visible are hidden now"
+        if hidden := sum(item.n is not None and item.n not in there for item in op.items):
+            yield f"{most}: {hidden} of the restored stay hidden (--append puts them at the end)"
+    if now and now[-1:] != was[-1:] and _is_answer(one := entry(then.state(), now[-1])):
+        yield f"the context ends with an answer now ({then.state().label(one.name)}): a request would have no question"
+
+
+def _is_answer(one: Entry) -> bool:
+    calls = (
+        one.message.calls if one.message is not None else one.item is not None and one.item.message.get("tool_calls")
+    )
+    return one.role in ASSISTANT and not calls
 
 
 def _as_it_is(log: OpenLog, kept: Snapshot) -> bytes:

@@ -1,7 +1,8 @@
 """restore: brings back the messages of a snapshot that are not visible now, all of it, or only its summary.
 
-Pure. In the log that the snapshot was taken of, messages come back by their numbers. Messages that were shortened or
-changed, and all messages in another log, come back as copies that name their origin (replay 47, 48).
+Pure. In the log that the snapshot was taken of, messages come back by their numbers, at their places (replay 68).
+Messages that were shortened or changed, and all messages in another log, come back as copies that name their origin, at
+the end (replay 47, 48).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import ItemName, Name, Names
-from ctxkit.core.ops import Edit, Item, LogPosition, Restore
+from ctxkit.core.ops import PLACE_VERSION, VERSION, Edit, Item, LogPosition, Restore
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
@@ -22,7 +23,7 @@ from ctxkit.core.times import iso, seconds
 class RestoreRequest(msgspec.Struct, frozen=True):
     """The request. `own`: the snapshot is of this log; `steps`: the step of each message, if not all have to come back;
     `as_it_is`: for each message, whether the log's message with its number is the same; `visible`: the names of the
-    context now.
+    context now. `append`: to the end, in its own log too.
     """
 
     kept: Snapshot
@@ -32,6 +33,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     visible: Sequence[Name]
     replace: bool = False
     summary: bool = False
+    append: bool = False
 
 
 def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
@@ -40,6 +42,8 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
     called = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
     known = {"id": head.session_id, "at": msgspec.to_builtins(head.at)}
     mode = "replace" if wish.replace else "append"
+    if wish.own and not (wish.replace or wish.summary or wish.append):
+        mode, wish = "place", msgspec.structs.replace(wish, as_it_is=_whole_steps(wish))
     if wish.summary:
         item = summary_item(wish.kept)
         if not wish.replace and _identity(item) in map(_identity, _brought(state, wish.visible)):
@@ -57,11 +61,14 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
     if not items:
         return Decision(None, f"All of {called} is visible already: nothing appended.")
     left = sorted(set(range(len(wish.kept.messages))) - set(places))
-    op = Restore(at=at, items=items, mode=mode, snapshot=known, skipped=str(_skipped(wish, left)))
+    numbers = Names.of(item.n for item in items if item.n is not None)
+    told = state.board.tellers(numbers & state.preamble_names())
+    version = PLACE_VERSION if mode == "place" or told else VERSION  # an older ctxkit would read another order
+    op = Restore(at=at, v=version, items=items, mode=mode, snapshot=known, skipped=str(_skipped(wish, left)))
     notes = list(_notes(state, wish, items))
     if left:
         notes.append(f"visible already, left where they are: {len(left)} of {len(wish.kept.messages)}")
-    return Decision(op, f"Restored {count} of {called}.", notes)
+    return Decision(op, f"Restored {count} of {called}{'' if mode == 'place' else ', at the end'}.", notes)
 
 
 def summary_item(kept: Snapshot) -> Item:
@@ -75,6 +82,14 @@ def summary_item(kept: Snapshot) -> Item:
     quoted = "\n".join(f"> {line}" for line in (head.summary or "(no summary)").splitlines())
     message = {"role": "user", "content": f"{origin}\n\n{quoted}"}
     return Item(message=message, origin={"snapshot": head.session_id})
+
+
+def _whole_steps(wish: RestoreRequest) -> bytes:
+    """`as_it_is`, where a step of which one message comes as a copy comes as copies: these go to the end, and a result
+    before its call is sent to no model.
+    """
+    copied = {step for step, same in zip(wish.steps, wish.as_it_is, strict=True) if not same}
+    return bytes(step not in copied for step in wish.steps)
 
 
 def _missing(state: State, wish: RestoreRequest) -> list[int]:
@@ -138,7 +153,8 @@ def _skipped(wish: RestoreRequest, places: Sequence[int]) -> Names:
 def _notes(state: State, wish: RestoreRequest, items: Sequence[Item]) -> Iterator[str]:
     copies = sum(item.n is None for item in items)
     if copies and wish.own:
-        yield f"brought back as copies, because they were shortened, summarized or written differently: {copies}"
+        where = "" if wish.replace else ", at the end"
+        yield f"brought back as copies{where}, because they were shortened, summarized or written differently: {copies}"
     if wish.replace:
         return
     numbers = Names.of(item.n for item in items if item.n is not None)

@@ -27,14 +27,17 @@ READ, MOST = 8 << 20, 50_000
 """The most bytes and messages of an exchange that are read, the newest ones, because a hook waits for it."""
 
 
-def by_itself(log: AppendableLog, label: str, also: Collection[str] = (), back: int = LOOKED_BACK) -> Checkpoint | None:
+def by_itself(
+    log: AppendableLog, label: str, also: Collection[str] = (), back: int = LOOKED_BACK, *, goes_on: bool = False
+) -> Checkpoint | None:
     """A checkpoint of the newest of the last `back` exchanges that is worth one (`trigger_events`).
 
-    None if none is, or if one that is newer has one already. `also`: tags that count besides the usual ones.
+    None if none is, or if one that is newer has one already. `also`: tags that count besides the usual ones. `goes_on`:
+    the newest exchange has not ended, and is left out.
     """
     known = {one.body.get("exchange") for one in shelf(log).checkpoints()}
     tags = (*USUAL, *also)
-    newest = list(_newest_exchanges(log.state(), back))
+    newest = list(_newest_exchanges(log.state(), back + goes_on))[goes_on:]
     for (opener, names), (_, before) in pairwise([*newest, ("", [])][: back + 1]):
         if opener in known:
             return None

@@ -2,7 +2,8 @@
 
 Pipeline: `Log` and the commands read defaults for new decisions and views from it; it never changes what old ops mean.
 Order: flag > environment > sidecar > nearest ctxkit.toml up the tree > user config > default. Keys: `keys.py`. The
-files of a folder may be a stranger's, so some keys have no effect there; `notices` names those.
+files of a folder may be a stranger's, so some keys have no effect there, and more of them in a file that this user did
+not say on this machine (`said_config.py`); `notices` names those.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ctxkit.errors import BadConfig, CtxkitError, ReadFailed, reason_of
-from ctxkit.store import tomlread
+from ctxkit.store import said_config, tomlread
 from ctxkit.store.keys import AGENT_KEYS, INSTEAD, KEYS, OWNER, Key
 
 PREFIX = "CTXKIT_"
-OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FORMAT", "CTXKIT_OFFLINE"})
+OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FORMAT", "CTXKIT_OFFLINE"}) | {
+    said_config.VARIABLE
+}
 """Environment variables of ctxkit that are not config keys."""
 LISTED = 20
-"""The most mistakes of one file that are listed."""
+"""The most mistakes, and ignored keys, of one file that are listed."""
 
 _TABLE = {key.name: key for key in KEYS}
 _AGENT_KEY = re.compile(rf"agents\.(.+)\.({'|'.join(AGENT_KEYS)})", re.S)
@@ -34,6 +37,10 @@ PAIRS = (("window.min", "window.max"), ("status.yellow", "status.red"))
 """Pairs of keys; the value of the first may not be above that of the second."""
 
 ONLY = "counts only from flags, environment and user config"
+Unsaid = Literal["some", "none", "all"]
+"""What counts of a folder's file that this user did not say: some keys (`Key.unsaid`), for a command that somebody
+typed; none, for `watch`, which acts by itself; all, to check what is about to be written.
+"""
 
 
 class Setting(NamedTuple):
@@ -51,7 +58,10 @@ class Config:
     `agents`: the keys of each agent, by their last word (`window`, `limit`).
     """
 
-    def __init__(self, *, strict: bool = False, tolerant: bool = False) -> None:
+    def __init__(
+        self, *, strict: bool = False, tolerant: bool = False, unsaid: Unsaid = "some",
+        env: Mapping[str, str] | None = None, accept: str = "",
+    ) -> None:  # fmt: skip
         self.settings = {key.name: _default(key) for key in KEYS if not key.of_agent}
         self.agents: dict[str, dict[str, Setting]] = {}
         self.agent: str | None = None
@@ -59,6 +69,9 @@ class Config:
         self.errors: list[CtxkitError] = []
         self._strict = strict
         self._tolerant = tolerant
+        self._unsaid = unsaid
+        self._env = env or {}
+        self._accept = accept
 
     def __getitem__(self, name: str) -> Any:
         return self.setting(name).value
@@ -162,9 +175,9 @@ class Config:
             raise error
         self.errors.append(error)
 
-    def _ignored(self, what: str) -> None:
+    def _ignored(self, what: str, hint: str = "remove it, or leave out --strict") -> None:
         if self._strict:
-            self._wrong(BadConfig(what, "remove it, or leave out --strict"))
+            self._wrong(BadConfig(what, hint))
         else:
             self.notices.append(f"{what}: ignored")
 
@@ -172,8 +185,10 @@ class Config:
         """Override settings with those of one file.
 
         `own`: the user's file; else a folder's, maybe a stranger's, which no link may lead out of `base`. `text`: used
-        instead of the file's. Raises BadConfig, NoPermission, ReadFailed.
+        instead of the file's. Of a folder's file that this user did not say, not all keys count; those that do not are
+        named once. Raises BadConfig, NoPermission, ReadFailed.
         """
+        raw = None
         try:
             found = tomlread.read(file)
             if found is None and text is None:
@@ -185,51 +200,70 @@ class Config:
                 if base is not None and leads_out(file, base):
                     self._ignored(f"{file}: a link that leads out of {base}")
                     return
-            text = found.text if text is None and found is not None else text or ""
+            if text is None and found is not None:
+                text, raw = found.text, found.raw
+            text = text or ""
             table = tomlread.parse(file, text)
         except CtxkitError as error:
             self._wrong(error)
             return
+        said = own or self._unsaid == "all" or (raw is not None and said_config.is_said(file, raw, self._env))
         known: dict[str, int] | None = None
-        wrong = 0
+        wrong, not_said = 0, []
         for path, value in tomlread.flat(table, is_key):
             known = tomlread.lines(text) if known is None else known
             try:
-                self._lay_one(path, value, file, known, own=own)
+                if not self._lay_one(path, value, file, known, own=own, said=said):
+                    not_said.append(".".join(path))
             except BadConfig as error:
                 self._wrong(error)
                 wrong += 1
                 if wrong == LISTED:
                     self._wrong(BadConfig(f"{file}: perhaps there is more: no further key was read"))
-                    return
+                    break
+        if not_said:
+            not_said.sort(key=lambda name: key_of(name).unsaid)  # what would act is not hidden behind what is shown
+            more = f" and {len(not_said) - LISTED} more" if len(not_said) > LISTED else ""
+            names = ", ".join(name[:80] for name in not_said[:LISTED])
+            accept = self._accept or "ctxkit config LOG accept"
+            self._ignored(f"{file}: {names}{more}: not said by you on this machine; to accept: {accept}", accept)
 
-    def _lay_one(self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool) -> None:
+    def _lay_one(
+        self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool, said: bool
+    ) -> bool:
+        """Override the setting of one key. Returns False if it does not count because nobody here said the file."""
         name = ".".join(path)
         if (value == {} and is_table(path)) or (name == OWNER and not own):
-            return
+            return True
         place = f"{file}:{tomlread.line_of(known, name)}"
         key = key_of(name, f"{place}: ")
         if not own and not (isinstance(value, dict) or key.counts_from_folder(_checkable(key, value))):
             self._ignored(f"{place}: {name} {ONLY}")
-            return
+            return True
+        if not said and (self._unsaid == "none" or not key.unsaid):
+            require(key, name, value, f"{place}: ")
+            return False
         self._set(key, name, value, place, f"{place}: ")
+        return True
 
 
 def load(
     sidecar_file: Path | None, folder: Path | None, env: Mapping[str, str], user_file: Path | None, *,
     strict: bool = False, tolerant: bool = False, base: Path | None = None, instead: Mapping[Path, str] | None = None,
+    unsaid: Unsaid = "some", accept: str = "",
 ) -> Config:  # fmt: skip
     """The config for a log in `folder` (None: no ctxkit.toml is looked for). Missing files are skipped.
 
     `base`: the folder that a link to the sidecar's file may not lead out of (default: `folder`); `instead`: file ->
-    text to use instead of its content. Raises BadConfig (file, line, nearest known key), NoPermission, ReadFailed; with
+    text to use instead of its content; `unsaid`: what counts of files that this user did not say; `accept`: the command
+    that accepts them, for the notice. Raises BadConfig (file, line, nearest known key), NoPermission, ReadFailed; with
     `strict` also if something in a folder's own files would be ignored; with `tolerant` all of them go to `errors`.
     """
-    config = Config(strict=strict, tolerant=tolerant)
+    config = Config(strict=strict, tolerant=tolerant, unsaid=unsaid, env=env, accept=accept)
     others = instead or {}
     if user_file is not None:
         config.lay(user_file, own=True, text=others.get(user_file))
-    up = None if folder is None else _up(config, folder)
+    up = None if folder is None else nearest(folder, config._wrong)
     if up is not None:
         config.lay(up, own=False, base=up.parent)
     if sidecar_file is not None:
@@ -352,8 +386,8 @@ def _default(key: Key) -> Setting:
     return Setting(None if key.default is None else key.read(key.default), "default", key.default)
 
 
-def _up(config: Config, folder: Path) -> Path | None:
-    """The ctxkit.toml in `folder` or in the nearest folder above."""
+def nearest(folder: Path, wrong: Callable[[CtxkitError], None]) -> Path | None:
+    """The ctxkit.toml in `folder` or in the nearest folder above; `wrong` is told of folders that cannot be read."""
     for at in (folder, *folder.absolute().parents):
         try:
             if (at / "ctxkit.toml").is_file():
@@ -361,7 +395,7 @@ def _up(config: Config, folder: Path) -> Path | None:
         except PermissionError:  # a folder above the log may be closed to us: its config does not apply
             continue
         except OSError as error:
-            config._wrong(ReadFailed(f"{at / 'ctxkit.toml'}: {reason_of(error)}", "nothing was changed"))
+            wrong(ReadFailed(f"{at / 'ctxkit.toml'}: {reason_of(error)}", "nothing was changed"))
     return None
 
 

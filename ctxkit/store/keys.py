@@ -44,6 +44,10 @@ class Key(NamedTuple):
     """What a commented-out line shows if there is no default."""
     acts: bool = True
     """False: nothing reads it yet; setting it gives a warning."""
+    unsaid: bool = False
+    """Whether it counts in a folder's file that this user neither wrote with ctxkit nor accepted (`said_config.py`):
+    True for how a context is shown and put together, and for what only a typed trim or compact reads. It must be
+    harmless in a stranger's file, so a new key has to ask for it."""
 
     def read(self, value: Any) -> Any:
         """The value for the program. Raises ValueError saying what is expected instead."""
@@ -287,8 +291,14 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 }
 
 KEYS: tuple[Key, ...] = (
-    Key("format", "text", "auto", "format of the log, as --from names it; auto looks at its content"),
-    Key("now", "now", "last", "what windows count from: last (the newest message), wall (the clock) or an ISO time"),
+    Key("format", "text", "auto", "format of the log, as --from names it; auto looks at its content", unsaid=True),
+    Key(
+        "now",
+        "now",
+        "last",
+        "what windows count from: last (the newest message), wall (the clock) or an ISO time",
+        unsaid=True,
+    ),
     Key(
         "time.zone",
         "zone",
@@ -296,15 +306,17 @@ KEYS: tuple[Key, ...] = (
         'zone of times on a terminal and as typed: local, utc, "Asia/Kolkata"',
         trust="never",
     ),
-    Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5"),
-    Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000),
-    Key("reserve", "number", 4096, "tokens kept free for the reply", low=0),
-    Key("overhead", "number", 0, "tokens of a request that no message shows, besides its tools", low=0),
+    Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5", unsaid=True),
+    Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000, unsaid=True),
+    Key("reserve", "number", 4096, "tokens kept free for the reply", low=0, unsaid=True),
+    Key("overhead", "number", 0, "tokens of a request that no message shows, besides its tools", low=0, unsaid=True),
     Key("tools", "text", "", "JSON file of tool definitions that are sent too, in the log's folder", trust="inside"),
-    Key("counter", "text", "auto", "token counter; auto goes by the model", choices=COUNTERS),
-    Key("budget.enforce", "switch", False, "show, export and build_final_prompt always trim to the budget"),
-    Key("status.yellow", "percent", "70%", "from here on the bar is yellow"),
-    Key("status.red", "percent", "85%", "from here on the bar is red"),
+    Key("counter", "text", "auto", "token counter; auto goes by the model", choices=COUNTERS, unsaid=True),
+    Key(
+        "budget.enforce", "switch", False, "show, export and build_final_prompt always trim to the budget", unsaid=True
+    ),
+    Key("status.yellow", "percent", "70%", "from here on the bar is yellow", unsaid=True),
+    Key("status.red", "percent", "85%", "from here on the bar is red", unsaid=True),
     Key(
         "status.processes",
         "processes",
@@ -312,13 +324,15 @@ KEYS: tuple[Key, ...] = (
         'processes in the thread status: a file, or "command: docker ps", run without a shell for at most 5 s',
         trust="never",
     ),
-    Key("window.default", "window", "off", 'window of the log: off, or a duration such as "8h"'),
-    Key("window.min", "duration", "1h", "shortest window that can be set"),
-    Key("window.max", "duration", "7d", "longest window that can be set"),
-    Key("window.messages", "number", None, "newest messages shown at most; unset: all", low=1, example=200),
-    Key("agents.NAME.window", "window", None, "window of one agent, before the one for all", example="8h"),
+    Key("window.default", "window", "off", 'window of the log: off, or a duration such as "8h"', unsaid=True),
+    Key("window.min", "duration", "1h", "shortest window that can be set", unsaid=True),
+    Key("window.max", "duration", "7d", "longest window that can be set", unsaid=True),
+    Key(
+        "window.messages", "number", None, "newest messages shown at most; unset: all", low=1, example=200, unsaid=True
+    ),
+    Key("agents.NAME.window", "window", None, "window of one agent, before the one for all", example="8h", unsaid=True),
     Key("agents.NAME.limit", "number", None, "context limit of one agent, before `limit`", low=1, example=32000),
-    Key("agents.NAME.color", "text", None, "colour of the agent's name", choices=COLORS, example="cyan"),
+    Key("agents.NAME.color", "text", None, "colour of the agent's name", choices=COLORS, example="cyan", unsaid=True),
     Key("agents.NAME.model", "text", None, "model of one agent, before `model`", trust="never", example="gpt-4o"),
     Key(
         "agents.NAME.system",
@@ -336,27 +350,36 @@ KEYS: tuple[Key, ...] = (
         trust="never",
         example=["docs/frodo.md"],
     ),
-    Key("trim.keep_last", "number", 5, "newest exchanges that trim gives up after all older ones", low=0),
-    Key("trim.keep_results", "number", 3, "newest tool results that trim does not shorten for their age", low=0),
-    Key("trim.exclude_tools", "texts", [], "tools whose results trim leaves whole"),
-    Key("trim.clear_inputs", "switch", False, "trim shortens the arguments of old calls too"),
+    Key("trim.keep_last", "number", 5, "newest exchanges that trim gives up after all older ones", low=0, unsaid=True),
+    Key(
+        "trim.keep_results",
+        "number",
+        3,
+        "newest tool results that trim does not shorten for their age",
+        low=0,
+        unsaid=True,
+    ),
+    Key("trim.exclude_tools", "texts", [], "tools whose results trim leaves whole", unsaid=True),
+    Key("trim.clear_inputs", "switch", False, "trim shortens the arguments of old calls too", unsaid=True),
     Key(
         "trim.strategy",
         "text",
         strategies.OLDEST,
         "what trim drops first: the oldest, or episodes whose effect is in the files",
         choices=strategies.OF_TRIM,
+        unsaid=True,
     ),
-    Key("trim.summarize", "switch", False, "trim puts a summary where it drops exchanges"),
-    Key("assembly.system", "text", "", "system prompt that stands before the messages"),
+    Key("trim.summarize", "switch", False, "trim puts a summary where it drops exchanges", unsaid=True),
+    Key("assembly.system", "text", "", "system prompt that stands before the messages", unsaid=True),
     Key(
         "assembly.docs",
         "texts",
         [],
         "files, folders, patterns (docs/*.md) that stand before the messages, in the log's folder",
         trust="inside",
+        unsaid=True,
     ),
-    Key("assembly.status", "text", "", "file whose text is added to the thread status", trust="inside"),
+    Key("assembly.status", "text", "", "file whose text is added to the thread status", trust="inside", unsaid=True),
     Key(
         "compact.auto",
         "auto",
@@ -365,7 +388,7 @@ KEYS: tuple[Key, ...] = (
         trust="local",
     ),
     Key("compact.threshold", "percent", "80%", "how full the context must be for `compact` without --target to act"),
-    Key("compact.target", "percent", "30%", "tokens of all messages after a compact, of those before"),
+    Key("compact.target", "percent", "30%", "tokens of all messages after a compact, of those before", unsaid=True),
     Key(
         "compact.strategy",
         "text",
@@ -373,6 +396,7 @@ KEYS: tuple[Key, ...] = (
         strategies.described(),
         choices=strategies.NAMES,
         trust="local",
+        unsaid=True,
     ),
     Key("compact.model", "text", "", "model, or program (cmd:claude -p), that writes summaries", trust="never"),
     Key("compact.fast_model", "text", "", "model or program that --fast takes", trust="never"),

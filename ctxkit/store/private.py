@@ -1,8 +1,9 @@
-"""Creates folders of the user, such as `~/.cache/ctxkit` and `~/.config`, only for their owner."""
+"""Folders of the user: where the home and the state are; created only for their owner, as `~/.cache/ctxkit` is."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,3 +19,17 @@ def make_private(folder: Path) -> None:
                 os.mkdir(one, 0o700)
     if not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is not a folder")
+
+
+def user_state(env: Mapping[str, str]) -> Path:
+    """The folder of what a run leaves for the next one, which may not exist: `$XDG_STATE_HOME/ctxkit`, else under
+    ~/.local/state.
+    """
+    given = env.get("XDG_STATE_HOME", "")
+    return (Path(given) if os.path.isabs(given) else home(env) / ".local/state") / "ctxkit"
+
+
+def home(env: Mapping[str, str]) -> Path:
+    """The user's home; without one (a container's nameless user) a path at which nothing can be created."""
+    found = env.get("HOME") or os.path.expanduser("~")
+    return Path(found if os.path.isabs(found) else os.devnull)

@@ -32,6 +32,7 @@ from ctxkit.store.folder import sidecar_name
 from ctxkit.store.keys import OWNER
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
+from ctxkit.store.private import home
 from ctxkit.store.source import SeenLog, Source, open_log
 
 OWNED_LINE = f'{OWNER} = "ctxkit"'
@@ -105,14 +106,6 @@ class Sidecar:
         except CtxkitError:  # whoever loads the config reports it
             return False
         return found is not None and _OWNED.search(found.text.partition("\n[")[0]) is not None
-
-    def own(self) -> None:
-        """Note in the config that the log is the user's. Raises CannotCreate, NoPermission, BadConfig, ReadFailed."""
-        from ctxkit.store.tomlread import read
-
-        if not self.is_own():
-            found = read(self.config_path)
-            self.write_config(f"{OWNED_LINE}\n{'' if found is None else found.text}")
 
     def ops_size(self) -> int | None:
         """Bytes of `ops.jsonl`; None if it does not exist. Raises NoPermission, also for a link out; ReadFailed."""
@@ -282,34 +275,20 @@ def user_config(env: Mapping[str, str]) -> Path:
     A relative XDG_CONFIG_HOME is ignored, as its specification demands.
     """
     given = env.get("XDG_CONFIG_HOME", "")
-    base = Path(given) if os.path.isabs(given) else _home(env) / ".config"
+    base = Path(given) if os.path.isabs(given) else home(env) / ".config"
     return base / "ctxkit" / "config.toml"
 
 
 def user_cache(env: Mapping[str, str]) -> Path:
     """The folder of caches, which may not exist: `$XDG_CACHE_HOME/ctxkit`, else under ~/.cache."""
     given = env.get("XDG_CACHE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else _home(env) / ".cache") / "ctxkit"
-
-
-def user_state(env: Mapping[str, str]) -> Path:
-    """The folder of what a run leaves for the next one, which may not exist: `$XDG_STATE_HOME/ctxkit`, else under
-    ~/.local/state.
-    """
-    given = env.get("XDG_STATE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else _home(env) / ".local/state") / "ctxkit"
+    return (Path(given) if os.path.isabs(given) else home(env) / ".cache") / "ctxkit"
 
 
 def user_data(env: Mapping[str, str]) -> Path:
     """The folder of the user's own data, which may not exist: `$XDG_DATA_HOME/ctxkit`, else under ~/.local/share."""
     given = env.get("XDG_DATA_HOME", "")
-    return (Path(given) if os.path.isabs(given) else _home(env) / ".local/share") / "ctxkit"
-
-
-def _home(env: Mapping[str, str]) -> Path:
-    """The user's home; without one (a container's nameless user) a path at which nothing can be created."""
-    found = env.get("HOME") or os.path.expanduser("~")
-    return Path(found if os.path.isabs(found) else os.devnull)
+    return (Path(given) if os.path.isabs(given) else home(env) / ".local/share") / "ctxkit"
 
 
 class HeldSidecar(Sidecar):

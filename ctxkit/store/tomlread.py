@@ -22,10 +22,11 @@ _HEADER = re.compile(r"""\s*\[{1,2}((?:"[^"]*"|'[^']*'|[^\]"'])+)\]""")
 
 
 class TomlText(NamedTuple):
-    """The text of a file (line ends as `\\n`, no BOM), and the user id of its owner."""
+    """The text of a file (line ends as `\\n`, no BOM), the user id of its owner, and its bytes."""
 
     text: str
     owner: int
+    raw: bytes
 
 
 def read(file: Path) -> TomlText | None:
@@ -41,7 +42,7 @@ def read(file: Path) -> TomlText | None:
             raw = stream.read(LARGEST + 1)
         if len(raw) > LARGEST:
             raise BadConfig(f"{file}: larger than {LARGEST:,} bytes", "a config file is small")
-        return TomlText(raw.decode("utf-8-sig").replace("\r\n", "\n"), found.st_uid)
+        return TomlText(raw.decode("utf-8-sig").replace("\r\n", "\n"), found.st_uid, raw)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:

@@ -1,11 +1,13 @@
 """Plans a trim: which units are dropped and which messages are shortened, so that a context fits a budget. Pure.
 
 Never dropped: the system prompt, instructions, protected messages, the current task. The other ranks, highest first:
-the last answer, the newest step, files being edited, summaries, the latest exchanges, older exchanges; within a rank
-the newest first. Steps that are done with (FINISHED, SUPERSEDED: the strategy `episodes` alone) leave before anything
-else. Old results are shortened before anything else is dropped, and large messages before anything newer is dropped.
-The room is filled in order of rank. What does not fit is left out, and what follows is still tried, so nothing
-is dropped in vain. A step is never split. A plan never keeps fewer tokens than dropping the oldest units first would.
+the last answer, the heads of summaries, the newest step, files being edited, the latest exchanges, older exchanges;
+within a rank the newest first. A summary is text by lines: once the newest step has its place, it gets the share of the
+room that it held of the context, so its least useful lines leave in turn with the oldest steps. Steps that are done
+with (FINISHED, SUPERSEDED: the strategy `episodes` alone) leave before anything else. Old results are shortened before
+anything else is dropped, and large messages before anything newer is dropped. The room is filled in order of rank. What
+does not fit is left out, and what follows is still tried, so nothing is dropped in vain; at last also with a part of
+its words. A step is never split. A plan never keeps fewer tokens than dropping the oldest units first would.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ class TrimRank(IntEnum):
     SUPERSEDED = 1
     EXCHANGE = 2
     LATEST = 3
-    SUMMARY = 4
-    EDITED = 5
-    STEP = 6
+    EDITED = 4
+    STEP = 5
+    SUMMARY = 6
     ANSWER = 7
     TASK = 8
     PROTECTED = 9
@@ -39,8 +41,7 @@ class TrimRank(IntEnum):
 LONG = 2000
 """The fewest tokens that a message keeps if it is shortened in place; a shorter one never is (replay 63)."""
 SHARE = 0.3
-"""A summary larger than this share of the context ranks as the steps after it. A first message larger than this share
-of the budget may be shortened."""
+"""A first message larger than this share of the budget may be shortened."""
 LARGE = 0.1
 """A unit larger than this share of the budget is shortened before anything newer is dropped. If none is larger, no more
 than this share stays unused."""
@@ -50,9 +51,9 @@ TRIES = 8
 """How many times a plan tries to fill the last gap with a part of something."""
 REASONS = {
     TrimRank.FINISHED: "finished, its effect is in the files", TrimRank.SUPERSEDED: "superseded by a later step",
-    TrimRank.EXCHANGE: "oldest exchange", TrimRank.LATEST: "oldest step", TrimRank.SUMMARY: "no room was left",
+    TrimRank.EXCHANGE: "oldest exchange", TrimRank.LATEST: "oldest step",
     TrimRank.EDITED: "a file being edited, no room was left", TrimRank.STEP: "the newest step, which does not fit",
-    TrimRank.ANSWER: "the last answer, which does not fit",
+    TrimRank.SUMMARY: "its head does not fit", TrimRank.ANSWER: "the last answer, which does not fit",
 }  # fmt: skip
 TOO_LARGE = "too large for the remaining room"
 
@@ -87,9 +88,12 @@ class Cuts(Protocol):
         """Old results and arguments, in the order in which they are shortened."""
 
     def large(self, place: int) -> Iterable[Truncation]:
-        """All that can be shortened in the unit at `place`, however new. Of units that are never dropped, only the
-        first message.
+        """All that can be shortened in the unit at `place`, however new: of a summary all lines but its head. Of units
+        that are never dropped, only the first message.
         """
+
+    def words(self, place: int) -> Iterable[Truncation]:
+        """Long texts of the unit at `place`, which are shortened only if it would leave else, and the room be empty."""
 
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that saves less, by up to `tokens`; None if there is none."""
@@ -182,8 +186,11 @@ class _Room:
                 return False
         self.beside = self.left
         self.large = [place for place in self.never if self.sizes[place] > SHARE * self.budget]
-        for run in self._by_rank():
-            self._take(run)
+        for is_last, runs in groupby(self._by_rank(), key=lambda run: self.units[run[-1]].rank < TrimRank.STEP):
+            if is_last:
+                self._give_shares()
+            for run in runs:
+                self._take(run)
         if self.used < NEAR * self.budget:
             self._keep_what_fits()
         return bool(self.stays)
@@ -199,12 +206,13 @@ class _Room:
             return
         oldest = self._oldest_first()
         enough = max(NEAR * self.budget, oldest.tokens)
-        self._widen(enough)
+        self._widen(enough, self._least_wanted()[:TRIES])
         for place in islice(self._gone(), TRIES if self.used < enough else 0):
             self._shorten(place)
+            self._cut(self.cuts.words(place))
             if self.sizes[place] <= self.left:
                 self._keep([place])
-                self._widen(enough)
+                self._widen(enough, [cut for cut in self.made.values() if cut.unit == place])
         if self.used < oldest.tokens:
             self._restore(oldest)
             self._keep_what_fits()
@@ -246,21 +254,18 @@ class _Room:
 
     @cached_property
     def _ranked(self) -> list[tuple[TrimRank, int]]:
-        """Ranks and places of what may be dropped, highest first. A very large summary gets a lower rank: else it would
-        displace everything after it.
-        """
-        units, large = self.units, SHARE * self.total
-        found = [
-            (TrimRank.LATEST if unit.rank == TrimRank.SUMMARY and unit.tokens > large else unit.rank, place)
-            for place, unit in enumerate(units) if unit.rank < TrimRank.TASK
-        ]  # fmt: skip
-        return sorted(found, reverse=True)
+        """Ranks and places of what may be dropped, highest first."""
+        return sorted(
+            ((unit.rank, place) for place, unit in enumerate(self.units) if unit.rank < TrimRank.TASK), reverse=True
+        )
 
     def _gone(self) -> Iterator[int]:
         return (place for _, place in self._ranked if place not in self.stays)
 
     def _take(self, run: list[int]) -> None:
         """Keeps these units if they fit, once large older units, or else they themselves, are shortened."""
+        if self.units[run[-1]].rank == TrimRank.SUMMARY:
+            self._shorten(run[-1])
         first, size = min(run), sum([self.sizes[place] for place in run])
         if size > self.left:
             for place in self.never if self.units[first].rank >= TrimRank.STEP else list(self.large):
@@ -273,6 +278,21 @@ class _Room:
             size = sum([self.sizes[place] for place in run])
         if size <= self.left:
             self._keep(run)
+
+    def _give_shares(self) -> None:
+        """Gives each summary that is shortened the share of the room that it held of the context, if there is room."""
+        for cut in [cut for cut in self.made.values() if self.units[cut.unit].rank == TrimRank.SUMMARY]:
+            share = self.units[cut.unit].tokens * self.budget // self.total
+            more = min(self.left, share - self.sizes[cut.unit])
+            if cut.unit in self.stays and more > 0:
+                self._replace(cut, more)
+
+    def _replace(self, cut: Truncation, tokens: int) -> None:
+        """Cuts less of a message, by up to so many tokens."""
+        wider = self.cuts.wider(cut, tokens)
+        if wider is not None:
+            self._revert(cut)
+            self._apply(wider)
 
     def _keep(self, run: Iterable[int]) -> None:
         for place in run:
@@ -297,7 +317,11 @@ class _Room:
         self.tried.add(place)
         if place in self.large:
             self.large.remove(place)
-        for cut in self.cuts.large(place):
+        self._cut(self.cuts.large(place))
+
+    def _cut(self, cuts: Iterable[Truncation]) -> None:
+        """Makes these cuts, but for messages that are cut already."""
+        for cut in cuts:
             if cut.name not in self.made:
                 self._apply(cut)
 
@@ -322,24 +346,23 @@ class _Room:
         large.sort(key=lambda cut: (self.units[cut.unit].rank, cut.unit), reverse=True)
         return [*large, *reversed(old)]
 
-    def _widen(self, enough: float) -> None:
-        """Makes shortened messages longer, until so many tokens are used."""
-        for cut in self._least_wanted()[:TRIES]:
-            if self.used >= enough:
-                return
-            wider = self.cuts.wider(cut, self.left)
-            if wider is not None:
-                self._revert(cut)
-                self._apply(wider)
+    def _widen(self, enough: float, cuts: Iterable[Truncation]) -> None:
+        """Makes shortened messages longer, until so many tokens are used; lines of a summary fill all of the room."""
+        for cut in cuts:
+            if self.used < (self.budget if self.units[cut.unit].rank == TrimRank.SUMMARY else enough):
+                self._replace(cut, self.left)
 
     def _oldest_first(self) -> _OldestFirst:
-        """What stays if the oldest units are dropped one by one. The newest step and all higher ranks stay."""
+        """What stays if the oldest units are dropped one by one. The newest step and all higher ranks stay, summaries
+        as they are now.
+        """
         tokens = [unit.tokens for unit in self.units]
         held = {place for place in self.stays if self.units[place].rank >= TrimRank.STEP}
-        whole = sum([tokens[place] for place in held]) <= self.budget
-        if not whole:
-            for place in held:
-                tokens[place] = self.sizes[place]
+        short = {place for place in held if self.units[place].rank == TrimRank.SUMMARY}
+        if sum([(self.sizes if place in short else tokens)[place] for place in held]) > self.budget:
+            short = held
+        for place in short:
+            tokens[place] = self.sizes[place]
         left, gone = sum(tokens), set[int]()
         for place in range(len(tokens)):
             if left <= self.budget:
@@ -347,7 +370,7 @@ class _Room:
             if place not in held:
                 left -= tokens[place]
                 gone.add(place)
-        return _OldestFirst(left, set(range(len(tokens))) - gone, set() if whole else held)
+        return _OldestFirst(left, set(range(len(tokens))) - gone, short)
 
     def _restore(self, oldest: _OldestFirst) -> None:
         for cut in list(self.made.values()):

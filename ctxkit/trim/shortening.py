@@ -2,7 +2,8 @@
 
 Results of tools come first: superseded ones, then stale ones, the oldest first; on request also arguments of old calls.
 Large units can be shortened however new they are, and a long first message down to FIRST tokens. This module decides
-the order and the texts; `trim/plan.py` decides how many are shortened.
+the order and the texts; `trim/plan.py` decides how many are shortened. A summary is shortened by lines
+(`content/summary_lines.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxkit.content.calls import Calls
+from ctxkit.content.summary_lines import SummaryLines
 from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name
-from ctxkit.core.messages import Call, Content, Image, Message, Result
+from ctxkit.core.messages import Call, Content, Image, Message, Result, Text
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
 from ctxkit.trim.plan import LONG, TrimRank, TrimUnit, Truncation
@@ -50,6 +52,7 @@ FIRST = LONG
 """The fewest tokens of a shortened first message."""
 SUPERSEDED, OLD_RESULT, OLD_INPUT = "superseded by message", "stale result", "old input"
 LARGE_RESULT, LARGE_INPUT, LONG_FIRST = "large result", "large input", "long first message"
+LEAST_USEFUL, LONG_TEXT = "without its least useful lines", "long text"
 LEVELS = 100
 """The most levels of nested arguments: more than any tool has, and far fewer than the interpreter's limit."""
 STEPS, CLOSE = 6, 0.05
@@ -72,6 +75,8 @@ class Shortening:
         self.results, self.exclude, self.inputs, self.printed = results, exclude, inputs, printed
         self.state = log.state()
         self.places = {name: place for place, unit in enumerate(units) for name in unit.names}
+        self._summaries: dict[str, SummaryLines] = {}
+        """Text of a summary -> its lines."""
 
     def old(self) -> Iterator[Truncation]:
         """Yields what can be shortened for its age, in order. Content is read only as far as needed."""
@@ -88,10 +93,14 @@ class Shortening:
             yield from self._old_inputs()
 
     def large(self, place: int) -> Iterator[Truncation]:
-        """Yields cuts of the results and arguments of a unit. Of units that are never dropped, only of a long first
-        message that nobody protected.
+        """Yields cuts of the results and arguments of a unit; of a summary, of all lines but its head. Of units that
+        are never dropped, only of a long first message that nobody protected.
         """
         unit = self.units[place]
+        if unit.rank == TrimRank.SUMMARY:
+            for name in unit.names:
+                yield from self._cut(name, LEAST_USEFUL, STALE)
+            return
         if unit.rank >= TrimRank.TASK:
             if len(unit.names) == 1 and self._is_long_first(unit.names[0], unit.tokens):
                 yield from self._first(unit.names[0], unit.tokens)
@@ -105,20 +114,33 @@ class Shortening:
             elif one.calls and self._answered(name, one):
                 yield from self._cut(name, LARGE_INPUT, OLD)
 
+    def words(self, place: int) -> Iterator[Truncation]:
+        """Yields a cut of a unit that is one message of words, which nobody shortened; not of what the model thought
+        with them.
+        """
+        [name, *more] = self.units[place].names
+        if more or not self._may(name, TrimRank.SUMMARY):
+            return
+        if all(isinstance(part, Text) for part in self.log.full(entry(self.state, name)).parts):
+            yield from self._cut(name, LONG_TEXT, STALE)
+
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that keeps more of each text, by up to `tokens`; None if a few tries find none."""
         content = self.log.full(entry(self.state, cut.name))
-        ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST) else OLD
+        ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST, LONG_TEXT, LEAST_USEFUL) else OLD
         found, target = None, max(1, cut.saves - tokens)
-        low, high = (0.0, cut.saves), (1.0, 0)  # kept share of the text, tokens saved
+        low, high = (0.0, float(cut.saves - target)), (1.0, float(-target))  # kept share, tokens saved above the target
+        below: bool | None = None
         for _ in range(STEPS):
-            share = low[0] + (high[0] - low[0]) * (low[1] - target) / max(1, low[1] - high[1])
-            stub = _stub(content, cut.reason, ends._replace(share=share))
+            share = low[0] + (high[0] - low[0]) * low[1] / max(1, low[1] - high[1])
+            stub = self._stub(content, cut.reason, ends._replace(share=share))
             saves = 0 if stub is None else self.saves(cut.name, stubbed(content, stub))
-            if saves < target:
-                high = (share, saves)
+            if saves < target:  # halving the other end keeps the tries from coming from one side alone
+                low, high = (low[0], low[1] / 2 if below is False else low[1]), (share, float(saves - target))
+                below = False
                 continue
-            low = (share, saves)
+            low, high = (share, float(saves - target)), (high[0], high[1] / 2 if below else high[1])
+            below = True
             if saves < cut.saves:
                 found = cut._replace(stub=stub, saves=saves)
                 if saves - target <= tokens * CLOSE:
@@ -162,10 +184,26 @@ class Shortening:
 
     def _cut(self, name: Name, reason: str, ends: TextEnds) -> Iterator[Truncation]:
         content = self.log.full(entry(self.state, name))
-        stub = _stub(content, reason, ends)
+        stub = self._stub(content, reason, ends)
         saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
             yield Truncation(name, stub, saves, reason, self.places[name])
+
+    def _stub(self, content: Content, reason: str, ends: TextEnds) -> Any:
+        """The stub of a message that is shortened for this reason; None if nothing in it is long enough."""
+        if reason == LEAST_USEFUL:
+            return of_words(content, lambda text: self._fewer_lines(text, ends.share))
+        if reason in (OLD_INPUT, LARGE_INPUT):
+            return _of_calls(content, reason, ends)
+        if reason in (LONG_FIRST, LONG_TEXT) or not any(isinstance(part, Result) for part in content.parts):
+            return of_words(content, lambda text: _ends_of(text, reason, ends))
+        return _of_results(content, reason, ends)
+
+    def _fewer_lines(self, text: str, share: float) -> str:
+        """The head of a summary, and its most useful lines: about this share of its characters."""
+        if text not in self._summaries:
+            self._summaries[text] = SummaryLines(text)
+        return self._summaries[text].best(int(share * len(text)))
 
     def _superseded(self, name: Name) -> str | None:
         """The message that reads or writes again all that this result shows; None if there is none."""
@@ -180,15 +218,6 @@ class Shortening:
 
     def _message(self, name: Name) -> Message | None:
         return self.calls.messages[name - 1] if isinstance(name, int) else None
-
-
-def _stub(content: Content, reason: str, ends: TextEnds) -> Any:
-    """The stub of a message that is shortened for this reason; None if nothing in it is long enough."""
-    if reason in (OLD_INPUT, LARGE_INPUT):
-        return _of_calls(content, reason, ends)
-    if reason == LONG_FIRST or not any(isinstance(part, Result) for part in content.parts):
-        return of_words(content, lambda text: _ends_of(text, reason, ends))
-    return _of_results(content, reason, ends)
 
 
 def _of_results(content: Content, reason: str, ends: TextEnds) -> Any:

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
+from ctxkit.core.context import entry
 from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import SyntheticKind
@@ -26,13 +27,14 @@ from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition,
 from ctxkit.core.strategies import OF_TRIM
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import assemble
+from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring
 from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
-from ctxkit.trim.plan import TrimPlan, TrimRank, TrimUnit, plan
+from ctxkit.trim.plan import LARGE, TrimPlan, TrimRank, TrimUnit, plan
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.shortening import Shortening
 
@@ -53,6 +55,8 @@ FIRST, UNFINISHED = "the first message", "unfinished steps"
 
 OTHER_WAYS = "a larger --max-tokens, a smaller task, or a new session"
 """What to do if nothing more may go."""
+NAMED = 3
+"""The most parts that a note names which are too large for the room that is left."""
 MOST = 0.5
 """If what is sent besides messages takes more than this share of the budget, a note says so."""
 
@@ -277,6 +281,12 @@ class Trimming:
         """Tokens saved if message `name` gets this content."""
         return self.tokens[name] - ceil(self.scale * self.measuring.replacement(name, content))
 
+    def left_of(self, made: TrimPlan, name: Name) -> int:
+        """Tokens that a plan leaves of message `name`, which it does not drop."""
+        stub = made.stubs.get(name)
+        saved = 0 if stub is None else self.saves(name, stubbed(self.log.full(entry(self.state, name)), stub))
+        return self.tokens[name] - saved
+
     def summarized(self, name: Name) -> Names:
         """The messages that the summary `name` replaces; none if it is not a summary of ctxkit's."""
         item = self.state.board.items.get(name) if not isinstance(name, int) else None
@@ -316,7 +326,8 @@ class Trimming:
         first = next((place for place, name in enumerate(self.shown) if name in made.reasons), None)
         if first is None:
             return None
-        return self.shown[first], sum(self.tokens[name] for name in self.shown[first:] if name not in made.reasons)
+        rest = [name for name in self.shown[first:] if name not in made.reasons]
+        return self.shown[first], sum(self.tokens[name] for name in rest) - round(self.measuring.bound(rest))
 
     @cached_property
     def units(self) -> list[TrimUnit]:
@@ -352,7 +363,8 @@ def decide(log: WritableLog, asked: TrimRequest) -> tuple[Decision, Figures]:
     found = _without_images(log, asked)
     log.tell(found.figures())  # also reported if the context cannot be made to fit
     made = found.plan()
-    if made.dropped and asked.summarize is not None and log.config["trim.summarize"]:
+    leaves = made.dropped or any(map(found.summarized, made.stubs))
+    if leaves and asked.summarize is not None and log.config["trim.summarize"]:
         return _summarized(found, made, asked.summarize(found))
     figures = found.figures(made)
     log.tell(figures)
@@ -407,7 +419,7 @@ def _decision(found: Trimming, made: TrimPlan) -> Decision:
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."
-    return Decision(op, said, [*found.notes(), *_summaries(found, made), note])
+    return Decision(op, said, [*found.notes(), *_summaries(found, made), *_unused(found, made), note])
 
 
 def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
@@ -418,6 +430,17 @@ def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
         return []
     named = ", ".join(f"the summary {state.label(name)} of {state.brief(found.summarized(name))}" for name in gone)
     return [f"dropped: {named}; `ctxkit recall LOG {state.label(gone[0])} --apply` brings it back"]
+
+
+def _unused(found: Trimming, made: TrimPlan) -> list[str]:
+    """A note on what is too large for the room that is left and cannot be shortened, if more than LARGE is left."""
+    room, gone = found.budget - found.after(made), {*made.dropped}
+    large = [unit for unit in found.units if unit.tokens > room and gone.issuperset(unit.names)]
+    if room <= LARGE * found.budget or not large:
+        return []
+    named = [f"{found.state.brief(Names.of(unit.names))} ({unit.tokens:,} tokens)" for unit in large[-NAMED:]]
+    more = f" and {len(large) - NAMED:,} more" if len(large) > NAMED else ""
+    return [f"{room:,} of {found.budget:,} tokens are not used: nothing can be cut in {', '.join(named)}{more}"]
 
 
 def as_op(found: Trimming, made: TrimPlan) -> Trim | None:

@@ -14,6 +14,7 @@ from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.retention import over_bound
 from ctxkit.snapshots.triggers import by_itself
 from ctxkit.watch.events import LastCheckpoint
+from ctxkit.watch.full_reading import whose_turn
 
 ALSO = ("decision",)
 """Triggers besides code and solved errors."""
@@ -34,14 +35,16 @@ class WatchedCheckpoint(NamedTuple):
 
 
 def checkpoint(path: Path) -> WatchedCheckpoint | None:
-    """A checkpoint of the newest of the last exchanges that is worth one; None if none is, or if it has one already.
+    """A checkpoint of the newest of the last exchanges that ended and is worth one; None if none is, or if it has one
+    already.
 
     Exchanges that ended since the last call share it: it refers to the context as it is now. Raises what
     `Log.checkpoint` raises.
     """
-    log = Log.open(path, tolerant=True)
+    log = Log.open(path, tolerant=True, unsaid="none")
     try:
-        found = by_itself(log, "", ALSO, LOOKED_BACK)
+        goes_on = whose_turn(log.transcript).waits_for != "user"
+        found = by_itself(log, "", ALSO, LOOKED_BACK, goes_on=goes_on)
         if found is None:
             return None
         log.prune_checkpoints()

@@ -20,8 +20,8 @@ import msgspec
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.times import iso
 from ctxkit.store.opening import above_standard, close
-from ctxkit.store.private import make_private
-from ctxkit.store.sidecar import Sidecar, user_state
+from ctxkit.store.private import make_private, user_state
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.watch.events import EndedAbnormally
 from ctxkit.watch.full_reading import newest_checkpoint
 from ctxkit.watch.processes import Holder, holders, start_of

@@ -129,7 +129,7 @@ class BackgroundCompaction:
 def compact(task: CompactionTask) -> CompactionEnd:
     """Compact a log as it is now, if its context is full and no call waits for its result."""
     try:
-        log = Log.open(task.log, tolerant=True)
+        log = Log.open(task.log, tolerant=True, unsaid="none")
         log.args, log.op_id = ARGS, task.op
         if whose_turn(log.transcript).pending:
             return _skipped(task, "open call")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.measure import token_log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.status import Status, status
+from ctxkit.store import said_config
 from ctxkit.store.config import Config
 from ctxkit.store.sidecar import Sidecar, user_config
 from ctxkit.store.snapshot_files import Snapshots
@@ -76,7 +78,7 @@ def read_fully(path: Path) -> FullReading:
     """Read a log as a whole. Mistakes in its config are in `notices`. Raises what `OpenLog.open` and `status` raise."""
     began = time.thread_time()
     files = config_files(path)  # before they are read: a change in between must not be missed
-    log = OpenLog.open(path, tolerant=True)
+    log = OpenLog.open(path, tolerant=True, unsaid="none")
     found = status(log)
     opening = log.opening
     source, seen = opening.source, opening.source.seen
@@ -130,15 +132,20 @@ def config_files(path: Path) -> ConfigFiles:
         except OSError:
             continue
         stamps.append((str(file), told.st_mtime_ns, told.st_size))
+        with suppress(OSError):  # accepted, or not any more, while we look on
+            note = said_config.note_of(file, os.environ)
+            stamps.append((str(note), os.stat(note).st_mtime_ns, 0))
     return tuple(stamps)
 
 
 def whose_turn(transcript: Transcript) -> Turns:
-    """What the newest exchange of a log waits for."""
+    """What the newest exchange of a log waits for, and whether one before it ended."""
     found: list[Message] = []
+    opened = 0
     for message in newest_first(transcript):
         found.append(message)
-        if message.opens or len(found) >= EXCHANGE:
+        opened += message.opens
+        if opened > 1 or len(found) >= EXCHANGE:
             break
     turns = Turns()
     turns.take(reversed(found))

@@ -121,6 +121,8 @@ class FollowedLog:
         self.noted = 0.0
         self.ended: float | None = None
         """When the newest exchange ended, in seconds since 1970; None: the checkpoint for it was decided."""
+        self.exchange: int | None = None
+        """The last exchange whose end was noticed, as `Turns.ended` has it."""
         self.settles = 0.0
         """When a checkpoint for it is decided."""
         self.compaction: BackgroundCompaction | None = None
@@ -463,6 +465,8 @@ class Watcher:
             for op in (*read_appended(self._running(one), found), *ops_beside(self._running(one), found)):
                 self._op(one, op)
         grown = self._running(one).offset != found.offset
+        if grown:
+            self._exchange(one)
         self._tell(one, counted=not grown)
         if grown or self._running(one).recount:
             self._ask(one, soon=False)
@@ -477,8 +481,9 @@ class Watcher:
         one.reading, one.figures = found, RunningFigures.of(found)
         if first:
             one.files = found.files
-            if time.time() - one.written < JUST_NOW:
-                self._exchange(one)
+        if time.time() - one.written < JUST_NOW if first else found.turns.ended != one.exchange:
+            self._exchange(one)
+        one.exchange = found.turns.ended
         self._problems(str(one.path), found.notices, one.path)
 
     def _stamp(self, one: FollowedLog) -> None:
@@ -527,10 +532,12 @@ class Watcher:
         """Notice after an append that an exchange ended, or that the next one began."""
         if one.figures is None:
             return
-        if one.figures.turns.waits_for == "user":
+        turns = one.figures.turns
+        if turns.waits_for == "user":
             one.ended, one.settles = one.written, time.monotonic() + SETTLED
-        elif one.ended is not None:
-            one.settles = time.monotonic()
+        elif one.ended is not None or turns.ended != one.exchange:  # both may come in one append
+            one.ended, one.settles = one.ended or one.written, time.monotonic()
+        one.exchange = turns.ended
 
     def _wants_checkpoints(self, one: FollowedLog) -> bool:
         return one.reading is not None and (self._checkpoints or one.reading.config["checkpoint.auto"] is True)
@@ -586,9 +593,9 @@ class Watcher:
             return
         if sum(other.compaction is not None for other in self.followed.values()) >= TOGETHER:
             return
-        self.emit(CompactionStarted(log=str(one.path), time=moment(), percent=told.percent))
         one.claim.note.compacting = True
-        one.claim.write()
+        one.claim.write()  # before it is told: whoever hears of it may end this process
+        self.emit(CompactionStarted(log=str(one.path), time=moment(), percent=told.percent))
         try:
             one.compaction = BackgroundCompaction(
                 one.path, strategy, lambda end: self._queue.put(lambda: self._compacted(one, end)), self.env

@@ -237,6 +237,7 @@ def test_limit_and_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXKIT_RESERVE", "1000")
     assert enforce_context_limit(messages, model="gpt-4").budget == 8000
     found = enforce_context_limit(messages, limit=300, reserve=0)
+    assert enforce_context_limit(messages, 300).messages == found.messages
     assert (found.limit, found.reserve, found.budget) == (300, 0, 300)
     found = trim_conversation(messages, 300)
     assert (found.limit, found.reserve, found.budget) == (None, None, 300)
@@ -293,6 +294,8 @@ def test_a_log(tmp_path: Path) -> None:
     [
         (lambda: trim_conversation(run(), 10), DoesNotFit, "do not fit into 10"),
         (lambda: enforce_context_limit(run(), limit=10, reserve=0), DoesNotFit, "do not fit into 10"),
+        (lambda: enforce_context_limit(run(), 10), DoesNotFit, "do not fit into 10"),
+        (lambda: enforce_context_limit(run(), 10, limit=20), Usage, "what is left of a limit"),
         (
             lambda: enforce_context_limit(run(), limit=10),
             BadConfig,

@@ -71,8 +71,10 @@ def test_a_list_of_any_form_for_any_provider(form: str, to: Any) -> None:
     assert 0 < found.token_count <= 4000 < whole.token_count
     assert any(f"→ {found.token_count:,} tokens, {found.counter})" in note for note in found.notes)
     assert not refused(to, found.body) and len(found.messages) <= len(whole.messages)
-    again = build_final_prompt(body[key], to=to, model=MODEL, system=system, limit=5000, reserve=1000, enforce=False)
-    assert (again.within_budget, again.body) == (False, whole.body)
+    given = {"limit": 5000, "reserve": 1000}
+    assert build_final_prompt(body[key], given, to=to, model=MODEL, system=system) == found
+    with pytest.raises(DoesNotFit, match="do not fit into 4,000"):
+        build_final_prompt(body[key], to=to, model=MODEL, system=system, enforce=False, **given)
 
 
 def test_what_counts() -> None:
@@ -102,6 +104,27 @@ def test_a_log_has_windows_and_threads() -> None:
     assert [one["content"] for one in build_final_prompt(log, to="chat").messages] == ["old"]
 
 
+@pytest.mark.parametrize("limit", [350, 700, 1500, 5000, 20_000])
+@pytest.mark.parametrize("enforce", [None, False, True])
+def test_a_limit_that_was_given_is_kept(limit: int, enforce: bool | None) -> None:
+    """Whoever gives it, as an argument or in `config`: what does not fit is never returned."""
+    rows = run()
+    for given in ({"limit": limit, "reserve": 300}, {"config": {"limit": limit, "reserve": 300}}):
+        try:
+            found = build_final_prompt(rows, model=MODEL, enforce=enforce, **given)
+        except DoesNotFit:
+            assert enforce is False or limit == 350
+            continue
+        assert found.within_budget and estimate_tokens(found.messages, MODEL) <= limit - 300 == found.budget
+
+
+def test_settings_as_one_mapping() -> None:
+    """By position, as keys of a config file; an argument goes before."""
+    found = build_final_prompt(run(), {"limit": 5000, "reserve": 1000, "model": "gpt-4"}, model=MODEL)
+    assert (found.budget, found.counter) == (4000, "o200k_base")
+    assert build_final_prompt(run(), {"limit": 5000}, limit=6000).limit == 6000
+
+
 def test_what_was_mended_is_noted() -> None:
     """A call without its result, as on stderr."""
     rows = run(1)[:-1]
@@ -115,6 +138,8 @@ def test_what_was_mended_is_noted() -> None:
         (lambda: build_final_prompt(run(), enforce=True), BadConfig, "no limit is known"),
         (lambda: build_final_prompt(run(), enforce=True, limit=10, reserve=0), DoesNotFit, "do not fit into 10"),
         (lambda: build_final_prompt(run(), tools=[{"x": 1}]), BadTools, "has no name"),
+        (lambda: build_final_prompt(run(), {"limits": 5}), Usage, "limits"),
+        (lambda: build_final_prompt(run(), [5]), Usage, "a list, not a mapping"),  # type: ignore[arg-type]
         (lambda: build_final_prompt(run(), overhead=-1), Usage, "overhead must be at least 0"),
         (lambda: build_final_prompt([{"x": 1}]), BadMessage, "messages[0]"),
         (lambda: build_final_prompt(run(), statsu="x"), TypeError, "statsu"),  # type: ignore[call-arg]

@@ -31,13 +31,25 @@ from ctxkit import (
 from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Repairs, Result
 from ctxkit.core.ops import Compact, Trim
-from ctxkit.errors import CannotCreate, CtxkitError, ForeignLog, NoMark, NoSuchLog, NothingToSend, UnknownMessage, Usage
+from ctxkit.errors import (
+    CannotCreate,
+    CtxkitError,
+    ForeignLog,
+    NoMark,
+    NoSuchLog,
+    NothingToSend,
+    UnknownMessage,
+    UnknownRole,
+    Usage,
+)
 from ctxkit.trim.trim import Trimming, TrimRequest
 from tests.effort import examples
 from tests.simulated_agent import turns
 from tests.trims import RULES
 
 Row = dict[str, Any]
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 LIMIT = {"limit": 3000, "reserve": 500, "model": "gpt-4o"}
 
 
@@ -66,6 +78,21 @@ def sound(context: RollingContext, to: str = "") -> None:
     if any(row["role"] != "system" for row in given):
         for name in [to] if to else RULES:
             assert not list(RULES[name](context.request(name))), name  # type: ignore[arg-type]
+
+
+def test_a_summary_by_hand_stays(tmp_path: Path) -> None:
+    """Without a summarizer, a summary that `compact` made is shortened as the session goes on, and never leaves."""
+    path = tmp_path / "chat.jsonl"
+    context = rolling(path, summarize=False)
+    for number, turn in enumerate(turns(60)):
+        for row in turn:
+            context.add(row)
+        if number:
+            sound(context, list(RULES)[number % len(RULES)])
+        if number == 8:
+            Log.open(path).compact(target=30, force=True)
+        assert number < 8 or any("in short, word for word" in str(row["content"]) for row in context.context())
+    assert context.status().trims > 3
 
 
 @pytest.mark.covering("summarize", "file")
@@ -351,6 +378,16 @@ def test_a_counter_that_is_none(counter: Any) -> None:
         context.context()
 
 
+@pytest.mark.parametrize("message", [
+    {"role": "assistant", "content": ""}, {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": ""}, {"role": "user", "content": [PICTURE]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+])  # fmt: skip
+def test_messages_without_words(message: Row) -> None:
+    """A model's empty answer is what it is; calls, results and pictures say something."""
+    assert rolling().add(message) == 1
+
+
 def test_what_never_leaves() -> None:
     """System prompt, protected messages and the current task stay; if they are too large, the error names them."""
     context = rolling(protect=lambda row: "keep me" in str(row["content"]))
@@ -619,6 +656,11 @@ def test_cuts_as_the_command(target: int, protect: tuple[int, ...]) -> None:
         (lambda: rolling().add("x"), BadMessage),
         (lambda: rolling().add({"role": "user", "content": {1, 2}}), BadMessage),
         (lambda: rolling().add({"ctxkit": "clear"}), BadMessage),
+        (lambda: rolling().add({"role": "assitant", "content": "x"}), UnknownRole),
+        (lambda: rolling().log.add_message({"role": "assitant", "content": "x"}), UnknownRole),
+        (lambda: rolling().add({"role": "user", "content": ""}), Usage),
+        (lambda: rolling().add({"role": "user", "content": [{"type": "text", "text": " "}]}), Usage),
+        (lambda: rolling().log.add_message({"role": "system", "content": None}), Usage),
         (lambda: rolling().add_response({"id": "x"}), BadMessage),
         (lambda: rolling().request("bedrock"), CtxkitError),  # type: ignore[arg-type]
     ],
@@ -765,6 +807,15 @@ class FixedNotes:
         return found
 
 
+def system_of(body: Row) -> str:
+    """The system's words of a request, of whatever provider."""
+    keys = ("system", "systemInstruction", "instructions")
+    leading = [
+        row for row in body.get("messages") or body.get("input") or () if row.get("role") in ("system", "developer")
+    ]
+    return json.dumps([[body.get(key) for key in keys], leading])
+
+
 def projects_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with two notes."""
     monkeypatch.setenv("HOME", str(folder))
@@ -777,7 +828,9 @@ def projects_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("made", ["folder", "memory"])
 def test_memory_is_before_the_messages(made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once, before all messages, in the context and in requests, as `export --memory` has it; it is counted."""
+    """Once, as the user's right before the conversation, in the context and in requests, as `export --memory` has it;
+    it is counted. It is never the system's: notes are words of other sessions.
+    """
     shop = projects_memory(tmp_path, monkeypatch)
     log = tmp_path / "a.jsonl"
     context = rolling(log, memory=shop if made == "folder" else Memory(shop))
@@ -785,14 +838,15 @@ def test_memory_is_before_the_messages(made: str, tmp_path: Path, monkeypatch: p
     for one in ({"role": "system", "content": "be brief"}, {"role": "user", "content": "go"}):
         context.add(one)
         bare.add(one)
-    first, *rest = context.context()
-    assert first["role"] == "system" and "- the port is 8080" in first["content"] and rest == replayed(log)
+    system, first, *rest = context.context()
+    assert first["role"] == "user" and "the port is 8080" in first["content"] and [system, *rest] == replayed(log)
     assert first["content"] == context.notes == Memory(shop).text(model="gpt-4o")
     assert context.tokens - bare.tokens == estimate_tokens([first], "gpt-4o")
     assert context.status().notes > 0 == bare.status().notes
     for to in RULES:
         body = json.dumps(context.request(to))  # type: ignore[arg-type]
-        assert body.count("the port is 8080") == 1 and not list(RULES[to](context.request(to)))  # type: ignore[arg-type]
+        assert body.count("the port is 8080") == 1 and "8080" not in system_of(context.request(to))  # type: ignore[arg-type]
+        assert not list(RULES[to](context.request(to)))  # type: ignore[arg-type]
     monkeypatch.chdir(shop)
     exported = Log.open(log)
     exported.memory = Memory(shop).text(model="gpt-4o")
@@ -808,7 +862,7 @@ def test_memory_changes_by_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Memory(shop).add("never deploy on Friday")
     assert context.context() == before
     assert "Friday" in context.refresh_memory() and "Friday" in context.context()[0]["content"]
-    assert context.refresh_memory("PostgreSQL").splitlines()[-1].startswith("- use PostgreSQL 16")
+    assert "- by hand: use PostgreSQL 16" in context.refresh_memory("PostgreSQL").splitlines()
     assert "8080" not in context.notes and rolling().refresh_memory() == ""
 
 
@@ -833,9 +887,10 @@ def test_memory_never_exceeds_the_budget() -> None:
             context.add(row)
         if number:
             given = context.context()
-            assert given[0]["content"] == context.notes != ""
+            assert given.pop(1) == {"role": "user", "content": context.notes} and context.notes
+            assert estimate_tokens([*given, {"role": "user", "content": context.notes}], "gpt-4o") <= context.budget
             assert estimate_tokens(given, "gpt-4o") <= context.budget >= context.tokens
-            assert given[1:] == replayed(context.log)
+            assert given == replayed(context.log)
         if number % 20 == 19:
             notes.notes = notes.notes[::-1]
             context.refresh_memory()
@@ -861,8 +916,8 @@ def test_memory_of_async() -> None:
     """The same for programs with an event loop."""
     context = AsyncRollingContext(1000, reserve=100, model="gpt-4o", memory=FixedNotes("the port is 8080"))
     context.add({"role": "user", "content": "go"})
-    assert asyncio.run(context.context())[0] == {"role": "system", "content": "the port is 8080"}
-    assert "8080" in str(asyncio.run(context.request("gemini"))["systemInstruction"])
+    assert asyncio.run(context.context())[0] == {"role": "user", "content": "the port is 8080"}
+    assert "8080" in str(asyncio.run(context.request("gemini"))["contents"])
 
 
 def test_threads_are_counted_in_every_turn() -> None:
@@ -1070,7 +1125,8 @@ def test_a_reply_of_gemini_without_parts(reply: Row) -> None:
     assert context.add({"role": "user", "content": "go"}) == 1
     assert context.add_response({"candidates": [{"content": reply, "finishReason": "MAX_TOKENS"}]}) == 2
     assert context.log.messages[1].role == "assistant" and not list(RULES["gemini"](context.request("gemini")))
-    assert context.add({"role": "user", "parts": []}) == 3
+    with pytest.raises(Usage, match="empty"):
+        context.add({"role": "user", "parts": []})
 
 
 def test_a_summary_by_rules_reads_a_bounded_part(monkeypatch: pytest.MonkeyPatch) -> None:

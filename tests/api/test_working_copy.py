@@ -151,3 +151,24 @@ def test_in_memory(tmp_path: Path) -> None:
     path.write_bytes(b"".join(log.copy_out()))
     assert shown(log) == shown(Log.open(path)) == [{"role": "user", "content": "one"}]
     assert Log.open(path).check() == [] and log.check() == []
+
+
+@pytest.mark.parametrize("append", [False, True])
+@pytest.mark.parametrize("later", ["2026-02-02T10:30:00Z", "2026-02-02T12:00:00Z"])
+def test_what_came_back_is_as_new(append: bool, later: str) -> None:
+    """What a restore brought back stands inside the window of the copy as long as inside that of the log; where it put
+    the first message elsewhere, the log is its own copy.
+    """
+    times = ["2026-02-01T10:00:00Z", "2026-02-01T10:01:00Z", "2026-02-02T10:00:00Z"]
+    rows = [
+        {"role": role, "content": ts, "ts": ts} for role, ts in zip(("user", "assistant", "user"), times, strict=True)
+    ]
+    log = in_memory(dumps(row).encode("ascii") for row in rows)
+    log.clock = lambda: 1_770_026_400.0  # 2026-02-02T10:00:00Z
+    kept = log.snapshot("x").kept
+    log.set_window(3600)
+    log.restore(kept, append=append)
+    log.add_message({"role": "user", "content": "later", "ts": later})
+    copy = WorkingCopy.of(log)
+    assert copy.whole is append and shown(copy.log) == shown(log) == shown(copy.made_again().log)
+    assert len(shown(log)) == (4 if later < "2026-02-02T11" else 1)

@@ -17,7 +17,7 @@ from ctxkit import Log, summarize_context
 from ctxkit.compact.ask_model import Summarizer, model_of
 from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.compact.prompt import BROKEN_OFF
-from ctxkit.compact.state_header import SessionState
+from ctxkit.content.state_header import SessionState
 from ctxkit.core.ops import Compact
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm import client

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.compact.state_header import SessionState
 from ctxkit.compact.story_checks import NOT_THERE, OPEN, StoryChecks, repeats, without_repetition
+from ctxkit.content.state_header import SessionState
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from tests.effort import examples
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxkit.compact.segments import fragments
 from ctxkit.compact.summary_text import SummaryLayout, outline
+from ctxkit.content.segments import fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.content.touched_files import touched
 from ctxkit.core.derive.files import FileTouch

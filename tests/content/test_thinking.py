@@ -15,10 +15,14 @@ from ctxkit.core.messages import Thinking
 from ctxkit.core.text.json_text import dumps
 from ctxkit.edit.draft import draft
 from ctxkit.edit.parse import parse
+from ctxkit.export.request import repair_notes
+from ctxkit.formats.chat_parts import REASONING_KEYS
 from tests.bound import MODELS, cases, sessions
 from tests.cli.runner import ctxkit, good
+from tests.formats.codex.logs import raw as history
 from tests.lawful import ROOT, opened
 from tests.shared import SHARED, shared
+from tests.validators import item_prefixes
 from tests.validators.prefixes import broken_in_body, broken_in_session, made, renamed, thoughts_of_body
 from tests.validators.thoughts import calls_signed, signed_calls, thoughts, thoughts_of_log
 
@@ -286,13 +290,15 @@ def test_it_is_said(tmp_path: Path) -> None:
     assert good("status", path, "--json").values[0]["thinking"] == {"blocks": 2, "why": "message 9 changed"}
     [why] = good("why", path, "14", "--json").values
     assert why["thinking"] == "1 thinking block left out: message 9 changed"
-    assert ctxkit("export", path, "--to", "openai", "--keep-thinking").code == 2
+    assert ctxkit("export", path, "--to", "pi", "--keep-thinking").code == 2
 
 
 @pytest.mark.parametrize("name", [path.name for path in sessions(under=600_000)] or ["(none)"])
 def test_no_bound_thinking_behind_a_change(name: str) -> None:
     """The law, on real sessions under any ops, all ways out (`just thinking`: all of them, more ops)."""
-    path = next(p for p in (shared("transcripts/claude-code") / name, shared("transcripts/pi") / name) if p.exists())
+    path = next(
+        p for p in (shared(f"transcripts/{kind}") / name for kind in ("claude-code", "pi", "codex")) if p.exists()
+    )
     found = list(cases(path, 4))
     assert found and [case for case in found if case.broken] == []
 
@@ -310,6 +316,166 @@ def test_status_counts_what_its_program_sends(name: str) -> None:
     assert abs(used - exported) <= 1 and used < full
 
 
+ROLLOUT = (
+    "meta | user:q1 | think:A | say:a1 | call:c1 | out:c1 | think:B | say:a2 | user:q2 | think:C | call:c2 | out:c2 | "
+    "think:D | say:a3"
+)
+
+
+def rollout(model: str, words: str = ROLLOUT) -> bytes:
+    """A small session of Codex, of a model."""
+    return history(f"model:{model} | {words}")
+
+
+def reasoning(items: list[dict[str, Any]]) -> list[str]:
+    """What reasoning items were encrypted to, in order."""
+    return [item["encrypted_content"] for item in items if item["type"] == "reasoning"]
+
+
+def items_of(log: Log, **asked: Any) -> tuple[list[str], dict[str, int]]:
+    """The reasoning of a request to Responses, and what is said of it."""
+    exported = log.export("responses", **asked)
+    return reasoning(next(iter(exported.values))["input"]), exported.repairs.thinking
+
+
+def test_reasoning_behind_a_change_at_openai() -> None:
+    """From GPT-6.2 on the provider drops it unseen: it goes out nowhere, and is counted nowhere."""
+    raw = rollout("gpt-6.2-sol")
+    log = opened(raw)
+    assert items_of(log) == (["A", "B", "C", "D"], {}) and unsent(log) is None
+    log.forget("3")  # the output goes with it, and so does the call
+    assert items_of(log) == ([], {"left out: message 2 changed": 3})
+    assert items_of(log, keep_thinking=True)[0] == []
+    written = log.session("codex")
+    session = b"".join(written.pieces)
+    assert reasoning(item_prefixes.last(session)) == []
+    assert written.repairs.thinking == {"left out: message 2 changed": 3}
+    left = unsent(log)
+    assert left is not None and left.blocks == 3 and first_change(opened(session)) is None
+    log = opened(raw)
+    log.forget("5")
+    assert items_of(log) == (["A", "B"], {"left out: message 5 changed": 2})
+    session = b"".join(log.session("codex").pieces)
+    assert reasoning(item_prefixes.last(session)) == ["A", "B"] and session.count(b'"call_id": "c2"') == 2
+    moved = b"".join(log.session("pi").pieces)
+    assert b'"A"' not in moved
+
+
+def test_reasoning_of_older_models_of_openai() -> None:
+    """Nothing is bound; before GPT-5.6 that of earlier turns goes out, and it is said that it does not count."""
+    for model, said in (
+        ("gpt-6.1", {}),
+        ("gpt-5.5", {"of earlier turns will not count: gpt-5.5 does not read them": 2}),
+    ):
+        log = opened(rollout(model))
+        log.forget("5")
+        assert items_of(log)[0] == ["A", "B", "C", "D"] and unsent(log) is None
+        assert items_of(opened(rollout(model))) == (["A", "B", "C", "D"], said)
+        assert not log.session("codex").repairs.thinking
+
+
+def test_what_came_after_a_compaction_of_codex_stays() -> None:
+    """It was made behind the compacted history; of what stood before nothing is kept but words of the user."""
+    log = opened(rollout("gpt-6.2-sol", f"{ROLLOUT} | compact user:q1,user:sum | user:q3 | think:E | say:a4"))
+    assert first_change(log) is None and items_of(log) == (["E"], {})
+
+
+def test_a_call_that_codex_answers_itself() -> None:
+    """In other words than ctxkit: what was thought behind it is not sent in a request."""
+    log = opened(rollout("gpt-6.2-sol", "meta | user:q | think:A | call:c | user:r | think:B | say:b"))
+    assert items_of(log) == (["A"], {"left out: message 2 has a call without a result": 1})
+
+
+CHAT = [
+    {"role": "user", "content": "q"},
+    {"role": "assistant", "content": "", "reasoning_content": "think", "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "a"},
+    {"role": "assistant", "content": "done", "reasoning_content": "more"},
+    {"role": "user", "content": "next"},
+]  # fmt: skip
+ROUTED = [
+    {"role": "user", "content": "q"},
+    {"role": "assistant", "content": "a", "reasoning": "think", "reasoning_details": [{"type": "reasoning.encrypted"}]},
+    {"role": "user", "content": "next"},
+]
+TEXTS = [{"reasoning_content": "think"}, {"reasoning_content": "more"}]
+DETAILS = {"reasoning_details": ROUTED[1]["reasoning_details"]}
+SENT: dict[str, tuple[list[dict[str, Any]], str, bool, list[dict[str, Any]], str]] = {
+    # what it is: (log, model, --keep-thinking, fields of the assistant's messages, what is said)
+    "demanded": (CHAT, "deepseek/deepseek-v4-pro", False, TEXTS, ""),
+    "demanded by another": (CHAT, "kimi-k2.6", False, TEXTS, ""),
+    "wanted": (CHAT, "glm-4.7", False, TEXTS, ""),
+    "taken": (CHAT, "qwen3-max", False, [{}, {}], "not sent: 2 × thinking (--keep-thinking keeps it)"),
+    "taken, asked for": (CHAT, "qwen3-max", True, TEXTS, ""),
+    "no field": (CHAT, "gpt-5.5", True, [{}, {}], "not sent: 2 × thinking"),
+    "refused of old": (CHAT, "deepseek-r1", True, [{}, {}], "not sent: 2 × thinking"),
+    "unknown": (CHAT, "llama-4", False, TEXTS, "2 thinking blocks sent as the log has it: nothing is known of llama-4"),
+    "no model": (CHAT, "", False, TEXTS, "2 thinking blocks sent as the log has it: the request names no model"),
+    "a gateway": (ROUTED, "anthropic/claude-opus-4.6", False, [{"reasoning": "think"} | DETAILS], ""),
+    "the maker itself": (ROUTED, "gpt-5.5", False, [{}], "not sent: 1 × thinking"),
+    "under another key": (ROUTED, "deepseek-v4-pro", False, [{"reasoning_content": "think"}], ""),
+    "blocks": (ROUTED, "MiniMax-M2", False, [DETAILS], ""),
+    "a gateway's bound thinking": (
+        ROUTED, "anthropic/claude-opus-5.5", False, [{}],
+        "1 thinking block left out: the request does not have the system prompt and tools that they were made with",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "model", "keep", "fields", "said"), SENT.values(), ids=SENT.keys())
+def test_what_a_chat_completion_has(
+    rows: list[dict[str, Any]], model: str, keep: bool, fields: list[dict[str, Any]], said: str
+) -> None:
+    """By the model's rule: what is demanded or wanted goes along as the log has it, the rest is told."""
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+    exported = log.export("openai", model=model, keep_thinking=keep)
+    spoken = [message for message in next(iter(exported.values))["messages"] if message["role"] == "assistant"]
+    assert [{key: one[key] for key in REASONING_KEYS if key in one} for one in spoken] == fields
+    assert ", ".join(repair_notes(exported.repairs)) == said
+
+
+def test_a_call_without_thinking() -> None:
+    """A provider that demands it gets an empty one beside a call, and nowhere else."""
+    bare = [{key: value for key, value in row.items() if key != "reasoning_content"} for row in CHAT]
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in bare))
+    exported = log.export("openai", model="kimi-k3")
+    messages = next(iter(exported.values))["messages"]
+    assert [message.get("reasoning_content") for message in messages] == [None, "", None, None, None]
+    assert list(repair_notes(exported.repairs)) == ["added: 1 × empty reasoning_content beside calls"]
+
+
+def test_other_providers_of_anthropics_form() -> None:
+    """DeepSeek and Kimi demand thinking there, too, and take it unsigned; Anthropic refuses it."""
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in CHAT))
+
+    def thought_of(model: str, **asked: bool) -> list[str]:
+        messages = next(iter(log.export("anthropic", model=model, **asked).values))["messages"]
+        return [one["thinking"] + one["signature"] for m in messages for one in m["content"] if "thinking" in one]
+
+    assert thought_of("deepseek-v4-pro") == thought_of("kimi-k3") == ["think", "more"]
+    assert thought_of("qwen3-max") == thought_of("claude-opus-4-6") == thought_of("") == []
+    assert thought_of("qwen3-max", keep_thinking=True) == thought_of("mimo-v2", keep_thinking=True) == ["think", "more"]
+    assert thought_of("claude-opus-4-6", keep_thinking=True) == thought_of("", keep_thinking=True) == []
+
+
+def test_mistral_has_it_in_the_content() -> None:
+    """As a chunk, which is read again."""
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in CHAT))
+    body = next(iter(log.export("openai", model="magistral-medium-latest", keep_thinking=True).values))
+    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": "more"}]}
+    assert body["messages"][3]["content"] == [chunk, text("done")]
+    again = opened(dumps(body["messages"][3]).encode() + b"\n").content(1)
+    assert again.parts[0] == Thinking("more", chunk)
+
+
+def test_an_op_on_a_log_of_a_gateway_stays_valid() -> None:
+    """Reasoning of nothing but encrypted blocks is no first part: digests of older ops are of the words."""
+    row = {"role": "assistant", "content": "a", "reasoning_details": [{"type": "reasoning.encrypted", "data": "E"}]}
+    parts = opened(dumps(row).encode() + b"\n").content(1).parts
+    assert [type(part).__name__ for part in parts] == ["Text", "Thinking"]
+
+
 def test_the_validator_sees_a_change() -> None:
     """A word that changed, a block that was left out, an order that is another: all behind it are told."""
     raw = talk()
@@ -321,3 +487,7 @@ def test_the_validator_sees_a_change() -> None:
     assert broken_in_body(body, raw) == [] and len(thoughts_of_body(body)) == 8
     del body["messages"][2]["content"][0]
     assert len(broken_in_body(body, raw)) > 4
+    raw = rollout("gpt-6.2-sol")
+    known = item_prefixes.made(raw)
+    assert item_prefixes.broken(item_prefixes.last(raw), known) == ([], 4)
+    assert item_prefixes.broken(item_prefixes.last(raw.replace(b'"of c1"', b'"of x"')), known) == (["B", "C", "D"], 4)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
+from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key, is_of
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 
@@ -23,6 +23,7 @@ class PlainBoard:
         """Those of the items that tell something: few, so that every op can look at them."""
         self.keys: dict[Name, Key] = {}
         self.effective: dict[Name, float | None] = {}
+        self.restored: dict[Name, int | None] = {}
         self.stubs: dict[Name, Any] = {}
         self.flags: list[tuple[Names, Names]] = []
 
@@ -34,9 +35,12 @@ class PlainBoard:
         """`names` are back from everything but boundaries, in full (replay 10)."""
         self._lift(names, boundaries=False)
 
-    def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
+    def enter(
+        self, names: Sequence[Name], keys: Sequence[Key], effective: float | None, restored: int | None = None
+    ) -> None:
         """`names` stand at `keys` now, in full, whatever took them out before."""
         self._lift(Names.of(names), boundaries=True)
+        self.restored.update({name: restored for name in names if isinstance(name, int)})
         self.keys.update(zip(names, keys, strict=True))
         self.effective.update(dict.fromkeys(names, effective))
 
@@ -60,6 +64,8 @@ class PlainBoard:
     def retell(self, name: ItemName, text: str, without: Names) -> None:
         """The item has other words, and no longer tells `without`."""
         item = self.items[name]
+        if name in self.stubs and not is_of(self.stubs[name], text):
+            del self.stubs[name]
         item.tells = item.tells - without
         item.message = {**item.message, "content": text}
 

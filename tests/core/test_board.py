@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.board import Board, ContextItem, Exclusion
+from ctxkit.core.board import Board, ContextItem, Exclusion, LeftOut, is_of
 from ctxkit.core.item_names import ItemName, Names
 
 S = ItemName("c1", 1)
@@ -85,3 +85,31 @@ def test_flags(flags: list[tuple[set[int], bool, bool]]) -> None:
             assert board.protected == Names.of(n for n, flag in expected.items() if flag)
     assert board.protected == Names.of(n for n, flag in expected.items() if flag)
     assert board.unprotected == Names.of(n for n, flag in expected.items() if not flag)
+
+
+def test_a_summary_told_again_is_shown_as_it_is_told() -> None:
+    """What it was shortened to may have what was forgotten; it stays only if the new text has all of it."""
+    for text, shown in (("a\nb\nc", "a\n…\nc"), ("a\nc", "a\n…\nc"), ("a\nb", None)):
+        for held in ("a\n…\nc", LeftOut((0,), "a\n…\nc")):
+            board = Board()
+            board.bring(summary("1-3"))
+            board.stubs[S] = held
+            board.journal = []
+            board.retell(S, text, names("2"))
+            stub = board.stubs.get(S)
+            assert (stub.stub if isinstance(stub, LeftOut) else stub) == shown
+            for back in reversed(board.journal):
+                back()
+            assert board.stubs[S] == held
+
+
+LINES = st.lists(st.text("ab …\t", max_size=4), max_size=6)
+
+
+@given(LINES, LINES)
+def test_what_is_of_a_summary(text: list[str], other: list[str]) -> None:
+    """Lines of it in their order, and marks between; no part of a message that it does not have."""
+    whole = "\n".join(text)
+    assert is_of("\n…\n".join(text[::2]), whole)
+    assert not is_of("\n".join([*other, "x"]), whole)
+    assert not is_of([{"type": "text", "text": "a"}], whole)

@@ -49,8 +49,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     },
     "edit": {"items": st.lists(ITEM), "shown": st.none() | TEXT},
     "restore": {
-        "items": st.lists(ITEM), "mode": st.sampled_from(["append", "replace"]), "snapshot": st.none() | OBJECT,
-        "skipped": NAMES,
+        "items": st.lists(ITEM), "mode": st.sampled_from(["append", "replace", "place"]), "skipped": NAMES,
+        "snapshot": st.none() | OBJECT,
     },
     "undo": {"op": st.just("a1")},
     "interrupted": {},
@@ -58,8 +58,8 @@ FIELDS: dict[str, dict[str, Any]] = {
 
 
 def _op(name: str) -> st.SearchStrategy[Op]:
-    """Ops of this name; of the newest version if they may have parts."""
-    version = ops.PARTS_VERSION if name in ("forget", "trim") else ops.VERSION
+    """Ops of this name, of the newest version."""
+    version = ops.PARTS_VERSION if name in ("forget", "trim", "restore") else ops.VERSION
     fields = FIELDS[name] if name != "remember" else FIELDS[name] | {"parts": st.just({})}
     return st.builds(ops.BY_NAME[name], at=st.just(AT), id=TEXT, v=st.just(version), **fields)
 

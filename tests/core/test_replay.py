@@ -24,7 +24,7 @@ OPS = st.one_of(
         st.sampled_from(["forget", "remember", "recall", "protect", "compact", "trim"]),
         NUMBERS,
     ),
-    st.builds("restore {}".format, NUMBERS),
+    st.builds("restore {}{}".format, NUMBERS, st.sampled_from(["", " mode=place v=2"])),
     st.builds("undo @{}".format, st.integers(1, 8)),
     st.builds("rewind to=@{}".format, st.integers(1, 8)),
     st.sampled_from(["mark", "mark", "clear", "edit 2,5,3:x", "interrupted", "restore 1,new:y mode=replace"]),
@@ -93,6 +93,21 @@ def test_what_is_found_by_names_is_what_a_look_at_everything_finds(ops: list[str
     ]  # fmt: skip
     assert found.board.outs == [out for out in expected.board.outs if out.names]
     assert (found.present(), found.board.effective) == (expected.present(), expected.board.effective)
+
+
+def test_a_shortened_summary_tells_nothing_that_was_forgotten() -> None:
+    """Told again after the trim, or before it, when the forget was undone as the trim was made (replay 9)."""
+    made = "1-9 | compact 2-8 text=A+B+C"
+    cut = 'trim ids= stubs={"@1.1":"A…C"}'
+    again = 'forget 4 summaries=[{"op":"@1","text":"A+B"}]'
+    state = build.state(f"{made} | {cut}")
+    [name] = state.board.items
+    assert state.board.stubs == {name: "A…C"}
+    for ops in (f"{cut} | {again}", f"{again} | undo @2 | {cut} | undo @3"):
+        assert build.state(f"{made} | {ops}").board.stubs == {}
+    for ops in (f"{cut} | {again} | undo @3", f"{again} | undo @2 | {cut}"):
+        assert build.state(f"{made} | {ops}").board.stubs == {name: "A…C"}
+    assert build.state(f"{made} | {cut} | recall @1.1").board.stubs == {}
 
 
 @given(st.lists(OPS, max_size=8))

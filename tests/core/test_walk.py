@@ -216,7 +216,7 @@ def written(seed: int, count: int) -> bytes:
                 op["op"] = f"o{chosen.randint(max(0, k - 4), k)}"
             case "edit" | "restore":
                 op["items"] = [{"n": chosen.randint(1, 11)}, {"message": {"role": "user", "content": f"said {k}"}}]
-                op |= {"mode": chosen.choice(["replace", "append"])} if kind == "restore" else {}
+                op |= {"mode": chosen.choice(["replace", "append", "place"]), "v": 2} if kind == "restore" else {}
             case "compact":
                 op |= {"ids": some, "text": f"summary {k}"}
             case "trim":

@@ -8,6 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -22,6 +23,7 @@ from ctxkit.formats.chat_programs import PROGRAMS
 from ctxkit.formats.targets import TARGETS
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import AGENTS, INSTEAD, KEYS, Key
+from ctxkit.tokens.reasoning import GATEWAY, RULES, UNKNOWN
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 from tests.programs import ALL
 from tests.test_architecture import FLOORS
@@ -55,7 +57,8 @@ def key_row(key: Key) -> str:
     words = [key.comment.replace("|", "/")]
     if key.choices:
         words.append("one of " + ", ".join(f"`{choice}`" for choice in key.choices))
-    words += [word for word in (TRUST[key.trust], "" if key.name in used() else "not used yet") if word]
+    asks = "" if key.unsaid or key.trust == "never" else "from the log's folder once accepted"
+    words += [word for word in (TRUST[key.trust], asks, "" if key.name in used() else "not used yet") if word]
     return f"| `{key.name}` | {f'`{variable}`' if variable else ''} | {default} | {'; '.join(words)} |"
 
 
@@ -331,6 +334,37 @@ def homes() -> str:
     return "\n".join(["| format | folder | where the variable is set |", "|---|---|---|", *rows])
 
 
+NEEDS = {
+    "demanded": "always: 400 without it beside a call",
+    "wanted": "always: the provider asks for it",
+    "taken": "with `--keep-thinking`",
+    "": "never: there is no field for it",
+}
+BOUND = {
+    "refused": "the request is refused (400): left out",
+    "dropped": "dropped by the provider, unseen: left out",
+    "": "sent",
+}
+
+
+def reasoning_rules() -> str:
+    """The table of what providers do with reasoning that is sent back (`tokens/reasoning.py`)."""
+    rows = ["| models | in a chat completion | it goes there | behind a change | source |", "|---|---|---|---|---|"]
+    for one in (*RULES, GATEWAY, UNKNOWN):
+        fields = ", ".join(f"`{field}`" for field in one.fields) if one is not UNKNOWN else "the log's own key"
+        need = NEEDS[one.need if one.fields else ""]
+        if one.need and not one.fields:
+            need += "; signatures of calls in Gemini's own requests" + ": 400 without them" * (one.need == "demanded")
+        if one is UNKNOWN:
+            need = "where the log has it under such a key, and that is said"
+        elif one is GATEWAY:
+            need = "beside the rule of the model: what the log has"
+        behind = BOUND[one.bound] + "; that of earlier turns does not count" * one.turn
+        source = f"[{urlsplit(one.source).hostname}]({one.source})" if one.source else ""
+        rows.append(f"| {one.whose} | {fields} | {need} | {behind} | {source} |")
+    return "\n".join(rows)
+
+
 def chat_programs() -> str:
     """The table of programs that keep chat messages: what only their files have, and where that is known from."""
     rows = ["| program | rows with | beside it | below | known from |", "|---|---|---|---|---|"]
@@ -358,6 +392,7 @@ def test_formats(update: bool) -> None:
     text = with_part(page.read_text(encoding="utf-8"), "formats", formats())
     text = with_part(text, "refused", refused())
     text = with_part(text, "chat-programs", chat_programs())
+    text = with_part(text, "reasoning", reasoning_rules())
     settle(page, with_part(text, "homes", homes()), update=update)
 
 

@@ -86,3 +86,11 @@ def test_moved(format: str, before: bytes, after: bytes | None) -> None:
     """The rows that say where the program ran are changed, in that place alone; no line is lost, and none is joined."""
     [*pieces] = moved([b"first\n" + before[:9], before[9:] + b"\nlast\n"], format, Moves([("/old", "/new")]))
     assert b"".join(pieces) == b"first\n" + (after or before) + b"\nlast\n"
+
+
+@pytest.mark.parametrize("named", ["work", ".", "../work", "~/work"])
+def test_a_relative_folder_is_none(named: str, tmp_path: Path) -> None:
+    """It would count from wherever the command runs; the first one that is absolute counts, also Windows' own."""
+    assert folder_of(log_of(tmp_path / "a.jsonl", {**CLAUDE, "cwd": named})) == ""
+    rows = ({**CLAUDE, "cwd": named}, {**CLAUDE, "uuid": "2", "parentUuid": "1", "cwd": "D:\\shop"})
+    assert folder_of(log_of(tmp_path / "b.jsonl", *rows)) == "D:\\shop"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -54,8 +55,14 @@ def test_an_edited_session_is_where_its_agent_looks(agent: str, work: Path) -> N
     log.forget("2", include_protected=True)
     before = path.read_bytes()
     log = Log.open(path)
-    made = log.resume(cwd=str(work))
+    umask = os.umask(0)
+    try:
+        made = log.resume(cwd=str(work))
+    finally:
+        os.umask(umask)
     assert (path.read_bytes(), made.cwd, made.agent) == (before, str(work), agent)
+    folders = [one for one in made.path.parents if work.parent / "home" in one.parents]
+    assert {stat.S_IMODE(one.stat().st_mode) for one in folders} == {0o700}
     env = {"HOME": str(work.parent / "home")}
     assert made.path == AGENTS[agent].place(env, str(work), made.path.name) and made.id[:8] in made.path.name
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
@@ -158,7 +165,8 @@ def test_no_permission(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "mkdir", refuse)
+    shutil.rmtree(made.path.parent)
+    monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(NoPermission, match="sessions"):
         made.write()
     assert issubclass(NoPermission, CtxkitError)

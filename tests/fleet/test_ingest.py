@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
-from ctxkit.errors import BadDataset, NoSuchLog, Usage
+from ctxkit.errors import BadDataset, CannotCreate, NoSuchLog, Usage
 from ctxkit.fleet.ingest import Ingested, ingest
 from ctxkit.fleet.rows import transcript_id
 from ctxkit.fleet.tables import TABLES
@@ -312,3 +312,17 @@ def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
     assert json.loads(row)["source_uri"].endswith("/�.jsonl")
     odd.unlink()
     assert counts(run(folder, dataset)) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("name", ["", "messages", "ledger"])
+def test_a_link_in_a_dataset_s_place(name: str, tmp_path: Path) -> None:
+    """Refused, before and after the dataset is made; nothing is written where it leads."""
+    folder, dataset, elsewhere = logs(tmp_path / "logs"), tmp_path / "dataset", tmp_path / "elsewhere"
+    if name:
+        run(folder, dataset)
+        (dataset / name).rename(tmp_path / "old")
+    elsewhere.mkdir()
+    (dataset / name).symlink_to(elsewhere)
+    with pytest.raises(CannotCreate, match="a link"):
+        run(folder, dataset)
+    assert list(elsewhere.iterdir()) == []

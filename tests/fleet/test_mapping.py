@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -160,3 +161,14 @@ def test_folders_that_are_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(CannotCreate):
         DoneShards(tmp_path / "file" / "below", call_of("status", {}))
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_ledger_is_its_user_s_alone(tmp_path: Path) -> None:
+    """With any umask, the folders above it too: it holds rows of transcripts."""
+    before = os.umask(0)
+    try:
+        DoneShards(tmp_path / "new/ledger", call_of("status", {}))
+    finally:
+        os.umask(before)
+    made = (tmp_path / "new", tmp_path / "new/ledger", tmp_path / "new/ledger/shards")
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in made] == [0o700] * 3

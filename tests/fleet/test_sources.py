@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import fsspec
 import pytest
 
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
-from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows
+from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows, without_users
 from tests.compressed import packed
+from tests.fleet.optional import library
 
 CHAT = b'{"role":"user","content":"hi"}\n'
 
@@ -116,3 +120,51 @@ def test_below(tmp_path: Path) -> None:
     assert holds(str(tmp_path), str(tmp_path / "x")) and holds("/", "/x")
     assert join("s3://b/x", "y", "z") == "s3://b/x/y/z"
     assert SourceFile("a") < SourceFile("b")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "reference://u:sesame@x/y", "jupyter://u:sesame@127.0.0.1:1/x", "nothing://u:sesame@x/y",
+        "https://u:ses@me/sesame@127.0.0.1:1/x", "https://u:sesame@127.0.0.1:1/x", "s3://u:sesame@x/y",
+        "ftp://u:sesame@127.0.0.1:1/x", "smb://u:sesame@127.0.0.1:1/x", "github://u:sesame@x/y",
+    ],
+)  # fmt: skip
+def test_no_url_is_a_bug_or_tells_its_password(url: str) -> None:
+    """Whatever fsspec or a library below it raises is an error of ours that names the URL, without its user."""
+    with pytest.raises(CtxkitError) as caught:
+        list(listed([url]))
+    told = f"{caught.value.message} {caught.value.hint}"
+    assert url.partition(":")[0] in told and "u:sesame" not in told and "sesame@127" not in told.replace("/sesame@", "")
+
+
+def test_users_of_urls() -> None:
+    """Up to the last @ before the path; other texts stay."""
+    assert without_users("GET https://u:p@ss@host/a@b failed") == "GET https://…@host/a@b failed"
+    assert without_users("s3://bucket/a@b, me@here") == "s3://bucket/a@b, me@here"
+
+
+class _Guarded(BaseHTTPRequestHandler):
+    """Gives CHAT to `ada` with her password."""
+
+    def do_GET(self) -> None:
+        told = self.headers.get("Authorization") == "Basic " + base64.b64encode(b"ada:sesame").decode()
+        self.send_response(200 if told else 401)
+        self.send_header("Content-Length", str(len(CHAT) if told else 0))
+        self.end_headers()
+        self.wfile.write(CHAT if told else b"")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+def test_a_password_opens_a_source_and_is_not_kept() -> None:
+    """The name of a source, which a dataset keeps, has none; the source is read with it."""
+    library("aiohttp")
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Guarded) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://ada:sesame@127.0.0.1:{server.server_port}/x.jsonl"
+        [one] = listed([url])
+        assert one.name == url.replace("ada:sesame", "…") and one.read().data == CHAT
+        assert holds(url, one.name)
+        server.shutdown()

@@ -121,6 +121,10 @@ LINES: dict[str, tuple[Content, dict[str, Any]]] = {
         Content("assistant", [Thinking("why", {"reasoning_content": "why"}), Text("x")]),
         {"role": "assistant", "content": "x", "reasoning_content": "why"},
     ),
+    "reasoning of a gateway": (
+        Content("assistant", [Thinking("why", {"reasoning": "why", "reasoning_details": [{"data": "E"}]}), Text("x")]),
+        {"role": "assistant", "content": "x", "reasoning": "why", "reasoning_details": [{"data": "E"}]},
+    ),
     "another program's row": (
         Content("user", [Text("x")], rows=[{"type": "user", "timestamp": "T", "message": {}}]),
         {"role": "user", "content": "x", "ts": "T"},

@@ -68,6 +68,8 @@ RECORDS = st.fixed_dictionaries(
         "tool_call_id": VALUES,
         "function_call": VALUES,
         "reasoning_content": VALUES,
+        "reasoning": VALUES,
+        "reasoning_details": st.one_of(VALUES, st.lists(BLOCKS, max_size=2)),
         "refusal": VALUES,
         "name": VALUES,
         "ts": VALUES,

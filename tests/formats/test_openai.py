@@ -129,6 +129,26 @@ CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
         ],
         {},
     ),
+    "reasoning of several steps": (
+        [one("assistant", Thinking("a", {"reasoning_content": "a"}), Thinking("b", {"reasoning_content": "b"}), "x")],
+        [{"role": "assistant", "content": "x", "reasoning_content": "a\n\nb"}],
+        {},
+    ),
+    "reasoning of a gateway": (
+        [one("assistant", "x", *(Thinking("", {"reasoning_details": [{"data": each}]}) for each in "ab"))],
+        [{"role": "assistant", "content": "x", "reasoning_details": [{"data": "a"}, {"data": "b"}]}],
+        {},
+    ),
+    "reasoning that has no field": (
+        [one("assistant", Thinking("a", {"type": "thinking", "thinking": "a", "signature": "S"}), "x")],
+        [{"role": "assistant", "content": "x"}],
+        {"thinking": 1},
+    ),
+    "nothing but reasoning": (
+        [one("user", "q"), one("assistant", Thinking("a", {"reasoning_content": "a"}))],
+        [{"role": "user", "content": "q"}],
+        {"thinking without words after it": 1, "empty message": 1},
+    ),
     "empty": (
         [one("user", "a"), one("user", Other("document", {"type": "document"}))],
         [{"role": "user", "content": "a"}],

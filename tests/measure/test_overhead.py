@@ -76,6 +76,9 @@ def test_recorded_request() -> None:
     assert added(CTXKIT_OVERHEAD="12k") == (0, 12_000)
 
 
+ACCEPTED = {"CTXKIT_ACCEPT_CONFIG": "1"}
+
+
 def test_where_the_definitions_come_from(tmp_path: Path) -> None:
     """The caller's, else the config's, which stay in the log's folder."""
     path = tmp_path / "chat.jsonl"
@@ -84,16 +87,16 @@ def test_where_the_definitions_come_from(tmp_path: Path) -> None:
     config = tmp_path / "ctxkit.toml"
 
     def found() -> Any:
-        return tools_of(Log.open(path, env={}))
+        return tools_of(Log.open(path, env=ACCEPTED))
 
     assert list(found()) == []
     config.write_text('tools = "tools.json"\n')
     assert list(found()) == definitions(TOOLS)
-    log = Log.open(path, env={})
+    log = Log.open(path, env=ACCEPTED)
     log.tools = []
     assert list(tools_of(log)) == []
     config.write_text('tools = "../tools.json"\n')
-    refused = Log.open(path, env={})
+    refused = Log.open(path, env=ACCEPTED)
     assert list(tools_of(refused)) == [] and any("tools" in notice for notice in refused.config.notices)
     for text, said in (("[1]", "definition 1 of 1 has no name"), ("{", "no JSON"), ("[" * 2000, "no JSON|deeply")):
         config.write_text('tools = "tools.json"\n')

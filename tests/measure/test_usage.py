@@ -26,20 +26,24 @@ COLUMNS = {"claude": ("context_in", "output_tokens_last"), "codex": ("last_input
 def test_reasoning_leaves_with_its_exchange() -> None:
     """What a reply held of it is taken off once the user goes on, and only then."""
 
-    def codex(n: int, reasoning: int) -> dict[str, Any]:
+    def codex(n: int, reasoning: int, model: str = "") -> dict[str, Any]:
         found = {
             "input_tokens": n,
             "cached_input_tokens": 0,
             "output_tokens": 420,
             "reasoning_output_tokens": reasoning,
         }
-        return {"role": "assistant", "content": "It rains. " * 5, "usage": found}
+        named = {"model": model} if model else {}
+        return {"role": "assistant", "content": "It rains. " * 5, "usage": found} | named
 
     rows = [{"role": "user", "content": "weather?"}, codex(1000, 400)]
     over, going_on = of(lines(*rows))[0], of(lines(*rows, {"role": "user", "content": "and now?"}))[0]
     assert over.tokens == 1420 and 1020 < going_on.tokens < 1040
     again = of(lines(*rows, {"role": "user", "content": "and now?"}, codex(1025, 300)))[0]
     assert again.tokens == 1445
+    for model, least in (("gpt-5.5", 1020), ("gpt-5.6", 1420)):  # which reads that of earlier turns, too
+        going_on = of(lines(rows[0], codex(1000, 400, model), {"role": "user", "content": "and now?"}))[0]
+        assert least < going_on.tokens < least + 20
 
 
 def test_a_compaction_leaves_what_was_taught() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,17 +14,21 @@ from ctxkit.core.select import Selection
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.errors import NoSuchNote, NothingChanges, Usage
 from ctxkit.memory import memory as module
-from ctxkit.memory.notes import MemoryChange
-from ctxkit.memory.sources import source_of
+from ctxkit.memory.notes import RULES, MemoryChange, MemoryNote
+from ctxkit.memory.sources import prefix_of, source_of
 from tests.cli.runner import call, message
 from tests.formats.claude_code.logs import assistant, user
 from tests.formats.claude_code.logs import log as rows_of
 
 TALK = [
     message("user", "The login is slow. Let's use an index on email instead of a cache.", 1),
-    message("assistant", "We decided to use a partial index. Still need to test it on PostgreSQL 16.", 2),
-]
-MORE = message("assistant", "We decided to use a hash index instead of the partial one.", 3)
+    message("user", "We decided to use a partial index.", 2),
+    message("assistant", "Good.", 3, tool_calls=[call("TodoWrite", "t1", todos=[
+        {"content": "Read the model", "status": "completed"},
+        {"content": "Test it on PostgreSQL 16", "status": "pending"},
+    ])]),
+]  # fmt: skip
+MORE = message("user", "We decided to use a hash index instead of the partial one.", 4)
 
 
 @pytest.fixture
@@ -118,7 +124,7 @@ def test_another_process_was_faster(memory: Memory) -> None:
 def test_extract_again(memory: Memory, shop: Path) -> None:
     """Nothing new appends nothing; a session that grew supersedes its own notes, and no others."""
     memory.add("by hand")
-    log_of(shop, *TALK, name="other.jsonl")
+    log_of(shop, message("user", "Is the port 8080?", 0), *TALK, name="other.jsonl")
     memory.extract(Log.open(shop / "other.jsonl"))
     first = memory.extract(log_of(shop, *TALK))
     assert first is not None and not first.supersedes
@@ -130,7 +136,7 @@ def test_extract_again(memory: Memory, shop: Path) -> None:
     assert second is not None and len(second.supersedes) == 1  # the gist
     assert {note.kind for note in second.notes} == {"gist", "decision"}
     now = texts(memory)
-    assert "by hand" in now and len([text for text in now if text.startswith("2 messages")]) == 1
+    assert "by hand" in now and len([text for text in now if text.startswith("4 messages")]) == 2
     memory.undo()
     assert texts(memory) == kept
 
@@ -183,14 +189,14 @@ def test_text(memory: Memory, shop: Path) -> None:
         assert len(found.split()) <= budget
     assert memory.text(10**6, model="gpt-4o") == text
     assert memory.status_line() == (
-        "Project notes: 5, 1 of open work; newest decision: deploy on Fridays only"
+        'Project notes: 5, 1 of open work; newest decision (by hand): "deploy on Fridays only"'
     )  # fmt: skip
 
 
 def test_what_was_superseded_is_in_no_gist_of_a_context(memory: Memory, shop: Path) -> None:
-    """A gist repeats a session's newest decision: once that is superseded, it goes into no context; the list has it."""
+    """A gist repeats what was said last: once that is superseded, it goes into no context; the list has it."""
     memory.extract(log_of(shop, *TALK))
-    assert "Decided: We decided to use a partial index" in memory.text()
+    assert "Asked last: We decided to use a partial index" in memory.text()
     decided = next(one for one in memory.current() if one.note.text.startswith("We decided"))
     memory.supersede([decided.number], "a full index")
     assert "partial" not in memory.text() and "a full index" in memory.text()
@@ -199,7 +205,7 @@ def test_what_was_superseded_is_in_no_gist_of_a_context(memory: Memory, shop: Pa
     assert (gist.state, gist.repeats) == ("outdated", decided.number)
     memory.undo()
     assert {one.state for one in memory.notes()} == {"current"}
-    assert "Decided: We decided to use a partial index" in memory.text()
+    assert "Asked last: We decided to use a partial index" in memory.text()
 
 
 def test_text_without_fts5(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,8 +253,8 @@ def test_forgotten_and_back(memory: Memory, shop: Path) -> None:
 def test_what_sums_up_a_forgotten_message(memory: Memory, shop: Path, kind: str) -> None:
     """It is not shown until that is undone, or it is made anew: of the others, even if it has the same words."""
     wrote = [call("Write", f"c{n}", path="shop/zebra.py", content="x") for n in range(2)]
-    rows = [message("assistant", f"I wrote it, {n}.", n + 3, tool_calls=[one]) for n, one in enumerate(wrote)]
-    log = log_of(shop, *TALK, *rows, message("user", "Is it a zebra?", 5))
+    rows = [message("assistant", f"I wrote it, {n}.", n + 4, tool_calls=[one]) for n, one in enumerate(wrote)]
+    log = log_of(shop, *TALK, *rows, message("user", "Is it a zebra?", 6))
 
     def shown() -> list[str]:
         return [one.note.text for one in memory.current() if one.note.kind == kind]
@@ -258,15 +264,15 @@ def test_what_sums_up_a_forgotten_message(memory: Memory, shop: Path, kind: str)
 
     memory.extract(log, say, "m")
     assert (len(shown()), "zebra" in memory.text()) == (1, True)
-    log.forget("4", include_protected=True)
+    log.forget("5", include_protected=True)
     assert shown() == []
     assert {one.sources for one in memory.notes() if one.note.kind == kind} == {"forgotten"}
     log.undo()
     assert len(shown()) == 1
-    log.forget("4", include_protected=True)
+    log.forget("5", include_protected=True)
     assert memory.extract(log, say, "m") is not None and memory.extract(log, say, "m") is None
     assert len(shown()) == 1
-    log.forget("5", include_protected=True)
+    log.forget("6", include_protected=True)
     memory.extract(log)
     assert not any("Is it a zebra" in text for text in texts(memory))
     log.undo()
@@ -276,18 +282,18 @@ def test_what_sums_up_a_forgotten_message(memory: Memory, shop: Path, kind: str)
 
 def test_forgotten_words_that_are_no_note(memory: Memory, shop: Path) -> None:
     """A gist has words of messages of which there is no note: they go with a forget, too."""
-    log = log_of(shop, *TALK, message("user", "Is it a zebra?", 3))
+    log = log_of(shop, *TALK, message("user", "Is it a zebra?", 4))
     memory.extract(log)
     assert "zebra" in memory.text()
-    log.forget("3", include_protected=True)
+    log.forget("4", include_protected=True)
     assert "zebra" not in memory.text() and not any("zebra" in text for text in texts(memory))
     memory.extract(log)
-    assert any(text.startswith("2 messages") for text in texts(memory)) and "zebra" not in memory.text()
+    assert any(text.startswith("3 messages") for text in texts(memory)) and "zebra" not in memory.text()
 
 
 def test_forgotten_beside_a_session(memory: Memory, shop: Path) -> None:
     """The same by an op in a sidecar, which a bare `extract` notices too."""
-    rows = [user("u1", None, "Go on with the login."), assistant("a1", "u1", "We decided to use a hash index instead.")]
+    rows = [user("u1", None, "We decided to use a hash index instead."), assistant("a1", "u1", "Good.")]
     (shop / "session.jsonl").write_bytes(rows_of(*rows))
     log = Log.open(shop / "session.jsonl")
     memory.extract(log)
@@ -307,7 +313,7 @@ def test_forgotten_beside_a_session(memory: Memory, shop: Path) -> None:
 
 def test_forget_extract_undo_extract(memory: Memory, shop: Path) -> None:
     """Notes that rules superseded come back with their messages; those that a person superseded do not."""
-    log = log_of(shop, *TALK, message("assistant", "We decided to use Redis for all the sessions.", 3))
+    log = log_of(shop, *TALK, message("user", "We decided to use Redis for all the sessions.", 4))
     memory.extract(log)
     before = sorted(texts(memory))
     [redis] = [one for one in memory.current() if "Redis" in one.note.text and one.note.kind == "decision"]
@@ -344,4 +350,69 @@ def test_another_process_adds(memory: Memory, shop: Path) -> None:
     """The text of a memory that is open has what came meanwhile."""
     assert memory.text() == ""
     Memory(shop).add("the port is 8080")
-    assert "- the port is 8080" in memory.text()
+    assert "- by hand: the port is 8080" in memory.text()
+
+
+def grown(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """A session that goes on."""
+    return [*rows, MORE, message("assistant", "Good.", 5)]
+
+
+@pytest.mark.parametrize("order", list(permutations(["a", "copy", "fork"])), ids="-".join)
+@pytest.mark.parametrize("together", [False, True])
+def test_copies_count_once(memory: Memory, shop: Path, order: tuple[str, ...], together: bool) -> None:
+    """Of a session, its copy and a fork that went on only the fork has notes, in whatever order they are read; again,
+    nothing changes. One undo of one command takes all of it back.
+    """
+    sessions = {"a": TALK, "copy": TALK, "fork": grown(TALK)}
+    logs = {name: log_of(shop, *rows, name=f"{name}.jsonl") for name, rows in sessions.items()}
+    other = log_of(shop, *TALK[:2], message("user", "No.", 3), name="other.jsonl")
+    memory.extract(other)
+    before, count = texts(memory), len(memory.read.rows)
+    for _ in range(2):
+        with memory.one_change() if together else nullcontext():
+            for name in order:
+                memory.extract(logs[name])
+    now = [(one.note.kind, one.note.sources[0].name.partition("#")[0]) for one in memory.current()]
+    assert {log for _, log in now} == {"fork.jsonl", "other.jsonl"}
+    kinds = [kind for kind, log in now if log == "fork.jsonl"]
+    assert sorted(kinds) == ["decision", "gist", "open"], "the other log has the decisions that both have"
+    if together:
+        assert len(memory.read.rows) == count + 1
+        memory.undo()
+        assert texts(memory) == before
+
+
+def test_a_session_that_begins_alike_is_no_copy(memory: Memory, shop: Path) -> None:
+    """Of two that were begun with the same words and went on differently both are noted."""
+    for name in ("a", "b"):
+        memory.extract(
+            log_of(shop, *TALK[:2], message("user", f"Never touch the folder {name} again.", 3), name=f"{name}.jsonl")
+        )
+    found = texts(memory)
+    assert sum(text.startswith("3 messages") for text in found) == 2
+    assert all(sum(text == f"Never touch the folder {name} again." for text in found) == 1 for name in "ab")
+    assert found.count("We decided to use a partial index.") == 1
+
+
+def test_one_change_after_an_error(memory: Memory, shop: Path) -> None:
+    """What was read before it is kept."""
+    with pytest.raises(RuntimeError), memory.one_change():
+        memory.extract(log_of(shop, *TALK))
+        raise RuntimeError
+    assert len(texts(memory)) == 4
+
+
+def test_notes_of_older_rules(memory: Memory, shop: Path) -> None:
+    """They say that nobody knows whose words they are, until a bare `extract` makes them anew."""
+    log = log_of(shop, *TALK)
+    source = source_of(log, [3])
+    old = MemoryNote("r1", "Which approach would you prefer?", "decision", RULES, (source,))
+    read = prefix_of(log)
+    memory._append(notes=(old,), read=[read])
+    assert "- user or assistant: Which approach" in memory.text()
+    assert not memory.is_known("log.jsonl", read.size)
+    memory.extract(log)
+    assert "Which approach" not in memory.text() and memory.is_known("log.jsonl", read.size)
+    memory.add("a note by hand", sources=[source_of(log_of(shop, MORE, name="more.jsonl"), [1])])
+    assert not memory.is_known("more.jsonl", (shop / "more.jsonl").stat().st_size), "it was cited, and not read"

@@ -224,4 +224,4 @@ def test_a_kind_of_a_later_version() -> None:
     row = MemoryChange("c", TS, (MemoryNote("a", "a", "weather"), MemoryNote("b", "b", "open")))
     found = parse(body(row))
     assert isinstance(found, MemoryChange) and [note.kind for note in found.notes] == ["note", "open"]
-    assert "- a" in text_block(by_importance(found.notes), 1000, len)
+    assert "- by hand: a" in text_block(by_importance(found.notes), 1000, len)

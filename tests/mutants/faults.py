@@ -60,8 +60,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "core",
         "A restored system message stands at the end, not where the preamble is.",
         "ctxkit/core/replay.py",
-        "return state.rank.get(name, (name, 0, 0, 0))",
-        "return None",
+        'if not isinstance(stem, int) or not (state.is_preamble(stem) or op.mode == "place"):',
+        'if not isinstance(stem, int) or op.mode != "place":',
         1,
     ),
     Mutant(

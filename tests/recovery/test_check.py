@@ -51,6 +51,14 @@ def test_ops() -> None:
     ]  # fmt: skip
 
 
+def test_roles() -> None:
+    """A role that nobody knows is noted, once with all its messages; others are nothing to say."""
+    roles = ["user", "assitant", "Human", "exit", "tool_result", "x", "assitant", "assitant"]
+    raw = lines(*(message(role, "text", n) for n, role in enumerate(roles)))
+    assert found(raw) == []
+    assert found(raw, notes=True) == [("messages 2,7-8", "unknown-role"), ("message 6", "unknown-role")]
+
+
 def test_pairs() -> None:
     """A call without a result, unless it is the newest, which may be running; a result without a call, or a second
     copy of one.

@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
+from ctxkit.core.item_names import ItemName
+from ctxkit.core.ops import Restore
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.times import iso
 from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, Usage
@@ -100,7 +102,7 @@ def test_append_brings_what_is_missing(
     for command in since:
         tried(log, command)
     was = list(log.names())
-    op = log.restore(kept)
+    op = log.restore(kept, append=True)
     now = list(log.names())
     if op is None:
         assert now == was
@@ -108,7 +110,61 @@ def test_append_brings_what_is_missing(
     brought: list[Any] = [item.n for item in op.items if item.n is not None]  # type: ignore[attr-defined]
     stayed = [name for name in was if name not in brought]
     assert now[: len(stayed)] == stayed and len(now) == len(stayed) + len(op.items)  # type: ignore[attr-defined]
+    assert log.restore(kept, append=True) is None
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(conversations(), st.lists(WORK, max_size=3), st.lists(WORK, max_size=3))
+def test_messages_return_to_their_places(
+    records: list[dict[str, Any]], before: list[Command], since: list[Command]
+) -> None:
+    """Whatever was done: what is visible keeps its order, a message of the log stands at its number, copies at the end;
+    a second time there is nothing to bring, and undo gives the context from before.
+    """
+    log = opened(as_bytes(records))
+    for command in before:
+        tried(log, command)
+    if not log.names():
+        return
+    kept = log.snapshot("x").kept
+    for command in since:
+        tried(log, command)
+    was, shape = list(log.names()), picture(log)
+    op = log.restore(kept)
+    now, state = list(log.names()), log.state()
+    if op is None:
+        assert now == was
+        return
+    assert isinstance(op, Restore) and op.mode == "place"
+    brought = {item.n for item in op.items if item.n is not None}
+    copies = [ItemName(op.id, k) for k, item in enumerate(op.items, start=1) if item.n is None]
+    assert [name for name in now if name in was and name not in brought] == [
+        name for name in was if name not in brought
+    ]
+    copies = [name for name in copies if not state.is_preamble(name)]
+    assert not copies or now[-len(copies) :] == copies
+    at_home = [
+        name for name in now if isinstance(name, int) and name > state.preamble and state.key(name)[:2] == (name, 0)
+    ]
+    assert at_home == sorted(at_home) and {n for n in brought if n > state.preamble} <= set(at_home)
     assert log.restore(kept) is None
+    log.undo()
+    assert picture(log) == shape
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(conversations(), st.lists(st.sampled_from(["forget", "remember", "clear"]), min_size=1, max_size=3), st.data())
+def test_a_context_that_was_taken_apart_is_whole_again(
+    records: list[dict[str, Any]], since: list[str], drawn: st.DataObject
+) -> None:
+    """After any forget, remember and clear it is the one of the snapshot."""
+    log = opened(as_bytes(records))
+    kept, was = log.snapshot("x").kept, list(log.names())
+    for name in since:
+        number = drawn.draw(st.integers(1, len(records)))
+        tried(log, Command(name, number, drawn.draw(st.integers(0, 5))))
+    log.restore(kept)
+    assert list(log.names()) == was
 
 
 def test_times(tmp_path: Path) -> None:
@@ -118,7 +174,7 @@ def test_times(tmp_path: Path) -> None:
     log.set_window(3600)
     assert texts(log) == ["old", "new"] and len(log.names()) == 1
     op = log.restore(kept)
-    assert op is not None and op.ts == iso(int(NOW)) and log.names() == [2, 1]  # what was seen still is (65)
+    assert op is not None and op.ts == iso(int(NOW)) and log.names() == [1, 2]  # what was seen still is (65)
     assert log.state().original(1) == log.state().times.of(1) and log.state().effective(1) == NOW
     late = opened(lines(message("user", "a", ts="2031-01-01T00:00:00.5Z")))
     forgot = late.snapshot().kept
@@ -243,11 +299,15 @@ REAL = transcripts("claude-code", "codex", "pi", "copilot-cli", "swe-agent", "mi
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_real_sessions(path: Path, tmp_path: Path) -> None:
-    """Their context comes back exactly after a clear, and into an empty log."""
+    """Their context comes back exactly after a clear, in place after any forget, and into an empty log."""
     log = Log.open(path, sidecar=tmp_path / "beside", clock=lambda: NOW)
     if not log.names():
         pytest.skip("nothing is in its context")
-    kept = log.snapshot().kept
+    kept, was = log.snapshot().kept, list(log.names())
+    if leaving := was[1::3]:
+        log.forget(leaving, include_protected=True)  # type: ignore[arg-type]  # they are numbers
+        log.restore(kept)
+        assert list(log.names()) == was
     log.clear()
     assert log.restore("latest", replace=True) is not None
     now = keep(log)

@@ -60,8 +60,11 @@ def items(decision: Any) -> list[Any]:
 def test_what_is_not_visible() -> None:
     """Only that, in the snapshot's order; what is left is named."""
     found = decided("forget 2-3,7", kept(7, 1, 3, 2, 8))
-    assert items(found) == [7, 3, 2] and found.op.mode == "append" and found.op.skipped == "1,8"
+    assert items(found) == [7, 3, 2] and found.op.skipped == "1,8" and (found.op.mode, found.op.v) == ("place", 2)
     assert found.said == "Restored 3 messages of snapshot 01234567."
+    end = decided("forget 2-3,7", kept(7, 1, 3, 2, 8), append=True)
+    assert items(end) == [7, 3, 2] and (end.op.mode, end.op.v) == ("append", 1)
+    assert end.said == "Restored 3 messages of snapshot 01234567, at the end."
     assert found.notes == ["visible already, left where they are: 2 of 5"]
     assert found.op.snapshot == {"id": "0123456789abcdef", "at": {"messages": 8}}
 
@@ -69,6 +72,15 @@ def test_what_is_not_visible() -> None:
 def test_steps_come_whole() -> None:
     """What belongs together is not split: a part that is visible moves along."""
     assert items(decided("forget 3", kept(1, 2, 3, 4), steps=[0, 1, 1, 3])) == [2, 3]
+
+
+def test_a_step_with_a_copy_comes_as_copies() -> None:
+    """A result at its place before a call at the end would be sent to no model; with --append all stay together."""
+    some = kept(1, 2, 3, 4)
+    for append, expected in ((False, [None, None, 4]), (True, [2, None, 4])):
+        found = decided("forget 2-4", some, steps=[0, 1, 1, 3], as_it_is=bytes([1, 1, 0, 1]), append=append)
+        assert [item.n for item in found.op.items] == expected and items(found) == [2, 3, 4]
+    assert "at the end, because they were shortened" in decided("clear", some, as_it_is=bytes(4)).notes[0]
 
 
 def test_nothing_to_bring() -> None:

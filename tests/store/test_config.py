@@ -136,14 +136,14 @@ def test_variables_of_agents(tmp_path: Path) -> None:
 
 
 def test_texts_documents_and_models_of_a_folder_have_no_effect(tmp_path: Path) -> None:
-    """Of an agent in a folder's own file only window, limit and colour count; each other key is named once."""
+    """Of an agent in a folder's file that nobody accepted window and colour count; each other key is named once."""
     config = sidecar(tmp_path, AGENTS)
-    assert {word: one.value for word, one in config.agents["frodo"].items()} == {"limit": 3, "color": "green"}
+    assert {word: one.value for word, one in config.agents["frodo"].items()} == {"color": "green"}
     file = tmp_path / "log.jsonl.ctxkit/config.toml"
     assert config.notices == [
         f"{file}:{line}: agents.frodo.{word} counts only from flags, environment and user config: ignored"
         for line, word in ((7, "model"), (8, "system"), (9, "docs"))
-    ]
+    ] + [f"{file}: agents.frodo.limit: not said by you on this machine; to accept: ctxkit config LOG accept: ignored"]
 
 
 @pytest.mark.parametrize(

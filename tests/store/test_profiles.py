@@ -19,7 +19,7 @@ def loaded(folder: Path, text: str) -> Config:
     file = folder / "log.jsonl.ctxkit/config.toml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return load(file, folder, {}, None)
+    return load(file, folder, {}, None, unsaid="all")
 
 
 @pytest.mark.parametrize(

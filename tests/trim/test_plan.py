@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxkit.trim.plan import LARGE, NEAR, TrimPlan, TrimRank, TrimUnit, Truncation, plan
 
-F, U, E, L, Y, X, N, A, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
+F, U, E, L, X, N, Y, A, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
 RANKS = [*[rank for rank in TrimRank if rank not in (N, A, T)], F, E, E, L, L, L]
 UNITS = st.lists(
     st.tuples(st.integers(1, 500), st.sampled_from(RANKS), st.booleans()), min_size=1, max_size=30
@@ -41,8 +41,14 @@ class Cuts:
 
     def large(self, place: int) -> Iterator[Truncation]:
         """The same."""
-        if (place % 3 == 0 and self.units[place].rank < T) or self.is_first(place):
+        rank = self.units[place].rank
+        if rank == Y or (place % 3 == 0 and rank < T) or self.is_first(place):
             yield from self._cut(place, "large result")
+
+    def words(self, place: int) -> Iterator[Truncation]:
+        """The same."""
+        if place % 5 == 4 and self.units[place].rank < Y:
+            yield from self._cut(place, "long text")
 
     def is_first(self, place: int) -> bool:
         """Whether it is the message that never goes, but may be shortened."""
@@ -116,13 +122,19 @@ def test_it_fits_or_nothing_would(case: Case) -> None:
 
 @given(CASES)
 def test_never_fewer_tokens_than_dropping_the_oldest_keeps(case: Case) -> None:
-    """Beside the same messages: those that never go, and the last answer and the newest step, as far as they stay."""
+    """Beside the same messages: those that never go, the last answer, the newest step and the lines of summaries, as
+    far as they stay.
+    """
     units, cuts, budget = case
     found = plan(units, cuts, budget)
     if found is None:
         return
-    stays = {place for place in kept(units, found) if units[place].rank >= N}
-    other = oldest_first(units, budget, stays)
+    left = kept(units, found)
+    now = [
+        unit._replace(tokens=left[place]) if unit.rank == Y and place in left else unit
+        for place, unit in enumerate(units)
+    ]
+    other = oldest_first(now, budget, {place for place in left if units[place].rank >= N})
     assert other is None or found.tokens >= other
 
 
@@ -188,7 +200,7 @@ def test_at_least(case: Case, least: int) -> None:
 
 def test_where_nothing_must_stay() -> None:
     """The highest rank that fits stays, and what fits beside; an empty context is none."""
-    units = made((10, E), (20, L), (50, Y))
+    units = made((10, E), (20, L), (50, X))
     found = [plan(units, Cuts(units), budget) for budget in (79, 70, 60, 49, 19, 9)]
     assert [one and one.dropped for one in found] == [[1], [1], [2], [3], [2, 3], None]
 
@@ -275,13 +287,59 @@ def test_an_exchange_that_leaves_in_part() -> None:
     assert found is not None and set(found.reasons.values()) == {"oldest exchange"}
 
 
-def test_a_summary_that_is_most_of_the_context_goes_before_the_newest_steps() -> None:
-    units = made((60, Y), (10, E), (20, L), (10, L))
-    found = plan(units, Cuts(units), 40)
-    assert found is not None and found.dropped == [1]
-    units = made((20, Y), (10, E), (40, L), (30, L))
-    small = plan(units, Cuts(units), 60)
-    assert small is not None and small.dropped == [3]
+@given(CASES)
+def test_a_summary_goes_only_when_its_head_does_not_fit(case: Case) -> None:
+    """Beside what never goes and the last answer, each as short as it can be."""
+    units, cuts, budget = case
+    found = plan(units, cuts, budget)
+    if found is None or sum(unit.rank == Y for unit in units) != 1:
+        return
+    [place] = [place for place, unit in enumerate(units) if unit.rank == Y]
+    left = kept(units, found)
+    if place not in left:
+        head = units[place].tokens - sum(cut.saves for cut in cuts.large(place))
+        assert head + sum(size for other, size in left.items() if units[other].rank > Y) > budget
+
+
+@given(CASES)
+def test_a_summary_keeps_its_share(case: Case) -> None:
+    """Below the share that it held of the context no older step stays; above it none left that would fit instead."""
+    units, cuts, budget = case
+    found = plan(units, cuts, budget)
+    if found is None or not found.reasons or cuts.stiff or sum(unit.rank == Y for unit in units) != 1:
+        return
+    [place] = [place for place, unit in enumerate(units) if unit.rank == Y]
+    left = kept(units, found)
+    share = units[place].tokens * budget // sum(unit.tokens for unit in units)
+    if left.get(place, share) < share:
+        assert not [other for other in left if E <= units[other].rank < N]
+    elif units[place].names[0] in found.stubs:
+        more = left[place] - max(share, units[place].tokens - sum(cut.saves for cut in cuts.large(place)))
+        gone = [unit.tokens for other, unit in enumerate(units) if other not in left and E <= unit.rank < N]
+        assert not gone or min(gone) > more
+
+
+def test_a_summary_and_steps_leave_in_turn() -> None:
+    """Not the whole memory for the want of a few tokens, however large it is, and not all steps."""
+    units = [
+        TrimUnit((0,), 600, Y, 0),
+        *(TrimUnit((n,), 20, L, n, True) for n in range(1, 21)),
+        TrimUnit((21,), 9, T, 21),
+    ]
+    for budget in (999, 900, 700, 500, 300):
+        found = plan(units, Cuts(units, [0.9, *[0.0] * 21]), budget)
+        assert found is not None and found.tokens > budget - 20
+        assert kept(units, found)[0] == pytest.approx(600 * budget / 1009, abs=20)
+    found = plan(units, Cuts(units, [0.9, *[0.0] * 21]), 65)
+    assert found is not None and 0 in found.dropped  # its head has 60
+
+
+def test_words_of_what_would_leave_fill_the_room() -> None:
+    """Before the room stays empty, a part of a long message stays, and of no other."""
+    units = made((10, P), (20, L), (30, L), (20, L), (3000, E), (10, T))
+    found = plan(units, Cuts(units, [0.9] * 6), 1000)
+    assert found is not None and found.dropped == [] and found.tokens >= NEAR * 1000
+    assert found.reasons == {5: "long text"}
 
 
 def test_large_is_what_may_be_missing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import re
@@ -10,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from ctxkit import enforce_context_limit, trim_conversation
+from ctxkit import CtxkitError, enforce_context_limit, trim_conversation
 from ctxkit.api.log import Log
 from ctxkit.core.item_names import Names
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.measure.count import Counting
 from ctxkit.trim.plan import TrimRank
 from ctxkit.trim.trim import Trimming, TrimRequest
-from tests.cli.runner import lines
+from tests.cli.runner import good, lines
 from tests.effort import some
 from tests.shared import SHARED, transcripts
 
@@ -411,3 +412,101 @@ def test_what_slides_into_a_window_of_messages_fits_too(tmp_path: Path) -> None:
         log.fit(used)
         assert len(log.names()) >= newest  # what is hidden does not count where it fits as it is
     assert fitted == 12
+
+
+def condensed(path: Path) -> Log:
+    """A session of one request and 60 small exchanges, of which all but the newest six are in a summary."""
+    rows = [{"role": "system", "content": "You mend programs."}, {"role": "user", "content": "Make it add up."}]
+    rows.append({"role": "assistant", "content": "I go through it file by file."})
+    for n in range(60):
+        rows.append({"role": "user", "content": f"Step {n}: please change file{n}.py so that the total is {3 * n}."})
+        rows.append({"role": "assistant", "content": f"file{n}.py: " + " ".join(f"word{n}x{k % 9}" for k in range(20))})
+    path.write_bytes(lines(*rows))
+    log = Log.open(path, env={"CTXKIT_MODEL": "gpt-4o"})
+    log.compact(target=50, keep_last=6)
+    return log
+
+
+def summaries(log: Log) -> list[str]:
+    """The words of each summary in the context."""
+    items = log.state().board.items
+    return [log.text(name) for name in log.names() if not isinstance(name, int) and items[name].summary]
+
+
+@pytest.mark.parametrize("less", [50, 200, 0.1, 0.25, 0.5, 0.75])
+def test_a_summary_is_shortened_before_it_is_dropped(less: float, tmp_path: Path) -> None:
+    """Line by line, in turn with the oldest steps; a replay shows the same, and undo brings all of it back."""
+    log = condensed(tmp_path / "chat.jsonl")
+    whole, [text] = size(log), summaries(log)
+    budget = whole - less if isinstance(less, int) else int(whole * (1 - less))
+    looked = Log.open(tmp_path / "chat.jsonl", env={"CTXKIT_MODEL": "gpt-4o"})
+    looked.fit(budget)
+    log.trim(budget)
+    [brief] = summaries(log)
+    assert summaries(looked) == [brief] and 0.9 * budget <= size(log) <= budget
+    assert brief == text or (brief.startswith(text.split("\n\n")[0]) and len(brief) < len(text))
+    before, after = len(text) / whole, len(brief) / budget
+    assert after == pytest.approx(before, rel=0.25) or log.names()[-2:] == [122, 123]
+    assert summaries(Log.open(tmp_path / "chat.jsonl")) == [brief]
+    log.undo()
+    assert size(log) == whole and summaries(log) == [text]
+
+
+def test_a_shortened_summary_can_be_shortened_again_and_come_back(tmp_path: Path) -> None:
+    """`why` says what shortened it and what brings it back; a forget of what it tells does not leave it in the text."""
+    path = tmp_path / "chat.jsonl"
+    log = condensed(path)
+    [text] = summaries(log)
+    for share in (0.8, 0.5, 0.3):
+        log.trim(int(size(log) * share))
+    [brief] = summaries(log)
+    [name] = [name for name in log.names() if not isinstance(name, int)]
+    why = good("why", path, "1.1").text
+    assert "without its least useful lines" in why and "recall" in why
+    told = int(re.findall(r"#(\d+) user: Step", brief)[0])
+    log.forget([told])
+    assert f"#{told} user" not in summaries(log)[0]
+    log.undo()
+    assert summaries(log) == [brief]
+    log.recall([name])
+    assert summaries(log) == [text]
+
+
+@pytest.mark.slow
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
+def test_a_budget_below_the_size_keeps_the_memory(path: Path) -> None:
+    """Of real sessions after a compact: the summary stays, and the room is used."""
+    log = Log.open(io.BytesIO(path.read_bytes()), env={"CTXKIT_MODEL": "gpt-4o"})
+    try:
+        log.compact(target="30%")
+    except CtxkitError:
+        pytest.skip("there is nothing to summarize")
+    raw, whole = log.opening.source, size(log)
+    if not summaries(log):
+        pytest.skip("no summary was made")
+    for share in (0.98, 0.9, 0.75):
+        seen = copy.copy(log)
+        try:
+            seen.fit(budget := int(whole * share))
+        except DoesNotFit:
+            continue
+        assert summaries(seen) or whole < 2000
+        assert 0.9 * budget <= size(seen) <= budget
+    assert log.opening.source is raw
+
+
+def test_what_cannot_be_cut_is_named() -> None:
+    """A long text is cut before the room stays empty; what cannot be cut leaves whole, and a note names it."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    said = {"type": "text", "text": "So much was said of it. " * 400}
+    for content, shortened in (([said], True), ([said, picture], False)):
+        log = opened(lines(
+            {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": content}, {"role": "assistant", "content": "Fine."},
+            {"role": "user", "content": "And now?"},
+        ))  # fmt: skip
+        log.trim(1000)
+        assert (size(log) >= 900) == shortened == (3 in log.names())
+        named = [note for note in log.notes if "are not used" in note]
+        assert [re.search(r"nothing can be cut in (\S+) ", note)[1] for note in named] == ([] if shortened else ["3"])  # type: ignore[index]

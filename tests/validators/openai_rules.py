@@ -24,6 +24,9 @@ URL = re.compile(r"https?://\S+")
 LONGEST_ID = 40
 MOST_CALLS = 128
 DATA = re.compile(r"data:image/(jpeg|png|gif|webp);base64,([A-Za-z0-9+/]+={0,2})")
+OPENAI = re.compile(r"(^|openai/)(gpt|chatgpt|o[134])\b")
+REASONING = {"reasoning_content": str, "reasoning": str, "reasoning_details": list}
+"""What other providers of this API have in an assistant's message; OpenAI's own refuses unknown keys."""
 MAY_HOLD = {"input_audio": {"data", "format"}, "file": {"file_data", "file_id", "filename"}}
 
 
@@ -37,15 +40,18 @@ def problems(body: dict[str, Any]) -> list[str]:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         return [*found, "no messages"]
+    others = not OPENAI.match(str(body.get("model", "")))
     for n, message in enumerate(messages):
-        found += [f"{n}: {text}" for text in _message(message)]
+        more = {key for key, kind in REASONING.items() if others and isinstance(message.get(key), kind)}
+        found += [f"{n}: {text}" for text in _message(message, more)]
     return found or _order(messages)
 
 
-def _message(message: Any) -> list[str]:
+def _message(message: Any, more: set[str]) -> list[str]:
     if not isinstance(message, dict) or message.get("role") not in ROLES:
         return ["a message needs one of the known roles"]
     must, may, kinds = ROLES[message["role"]]
+    may = may | more if message["role"] == "assistant" else may
     found = [f"without {key}" for key in sorted(must - set(message))]
     found += [f"unknown key {key}" for key in sorted(set(message) - must - may - {"role"})]
     if "name" in message and not (isinstance(message["name"], str) and NAME.fullmatch(message["name"])):

@@ -257,6 +257,9 @@ def renamed(raw: bytes, model: str) -> bytes:
         elif isinstance(row, dict) and isinstance(row.get("params"), dict) and "model" in row["params"]:
             row["params"]["model"] = model
             line = json.dumps(row).encode() + b"\n"
+        elif isinstance(row, dict) and isinstance(row.get("payload"), dict) and "model" in row["payload"]:
+            row["payload"]["model"] = model
+            line = json.dumps(row).encode() + b"\n"
         lines.append(line)
     return b"".join(lines)
 

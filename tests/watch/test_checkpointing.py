@@ -50,3 +50,16 @@ def test_retention(tmp_path: Path) -> None:
         assert (made.over, bool(made.notes)) == (1, i > 1)
     labels = [head.description for head in Log.open(path).snapshots()]
     assert sorted(labels) == ["2.py written", "3.py written", "by hand 0", "by hand 1", "by hand 2"]
+
+
+def test_the_exchange_that_goes_on(tmp_path: Path) -> None:
+    """It gets its checkpoint when it has ended, and does not keep the one before it from getting its own."""
+    path = log_of(tmp_path / "chat.jsonl", user("hello"), answer("hi"))
+    append(path, user("write"), calling("c1", "Write", path="a.py"), result("c1", "ok"), answer("done"), user("more"))
+    made = checkpoint(path)
+    assert made is not None and made.kept.label == "a.py written"
+    append(path, calling("c2", "Write", path="b.py"), result("c2", "ok"))
+    assert checkpoint(path) is None
+    append(path, answer("done"))
+    made = checkpoint(path)
+    assert made is not None and made.kept.label == "b.py written"

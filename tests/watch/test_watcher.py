@@ -362,6 +362,19 @@ def test_checkpoints_by_watching(tmp_path: Path) -> None:
     assert "checkpoint.made" not in [one["event"] for one in _without(native)]
 
 
+def test_a_checkpoint_in_a_busy_session(tmp_path: Path) -> None:
+    """An answer and the next prompt in one append; and a log that was empty when it was found."""
+    path, empty = log_of(tmp_path / "chat.jsonl", user("hello"), answer("hi")), log_of(tmp_path / "empty.jsonl")
+    with Watching("--checkpoint", path, empty) as watching:
+        for one in (path, empty):
+            watching.event("status.changed", log=str(one))
+            rows = user("write"), calling("c1", "Write", path="a.py"), result("c1", "ok"), answer("done"), user("more")
+            with one.open("ab") as file:
+                file.write(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+            made = watching.event("checkpoint.made", log=str(one))
+            assert (made["label"], made["tags"]) == ("a.py written", ["code"])
+
+
 def _without(path: Path) -> list[dict[str, object]]:
     """The events of a watcher that is asked for no checkpoints."""
     with Watching(path) as watching:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,10 +14,12 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import opened, typed
 from ctxkit.cli.options import Reading, UnpickedLog, takes
 from ctxkit.cli.terminal import layout, streams
+from ctxkit.core.roles import known, side, unknown
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, ForeignLog, NoSuchLog, NothingMatched, Usage, Warned
 from ctxkit.logfile import ownership
-from ctxkit.logfile.append import require_message
+from ctxkit.logfile.append import EMPTY, require_message, require_sayable, strange_roles
+from ctxkit.store import said_config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
@@ -37,6 +40,7 @@ def command(
     model: str | None = None,
     ts: str | None = None,
     messages: bool = False,
+    allow_empty: bool = False,
     enforce: bool = False,
     create: bool = False,
     dry_run: bool = False,
@@ -45,9 +49,10 @@ def command(
     """Append a message to a log.
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
-    message at the end. --enforce refuses a user's message if the context would be full; answers and results are always
-    added. If a model forgot messages with filter_context and this is its answer, the rest of that conversation leaves
-    the context too, as with `ctxkit tool cleanup`.
+    message at the end. An unknown role and, without --allow-empty, an empty text are refused (exit 2); --messages takes
+    rows as they are and says which roles are unknown. --enforce refuses a user's message if the context would be full;
+    answers and results are always added. If a model forgot messages with filter_context and this is its answer, the
+    rest of that conversation leaves the context too, as with `ctxkit tool cleanup`.
     """
     words = _piped() if text is None and log != "-" else text
     if words is None:
@@ -61,18 +66,26 @@ def command(
     given = {key: value for key, value in fields.items() if value is not None}
     records = [{**one, **given} for one in (_records(words) if messages else [{"role": role, "content": words}])]
     for record in records:  # check all before the first is added
-        require_message(record)
+        if messages:
+            require_message(record)
+        else:
+            require_sayable(record, empty=allow_empty)
+    if not (messages or allow_empty or words.strip() or side(role) == "tool"):  # nobody types a model's empty answer
+        raise Usage("the text is empty: nothing was added", EMPTY)
     if create and log not in ("", "-") and not Path(log).exists():
         _create(Path(log), reading)
     target = _opened(log, reading)
     target.dry_run = dry_run
+    strange = {record["role"] for record in records if not known(record["role"])}
+    if log == "-":
+        strange |= strange_roles(target).keys()
     if enforce and target.native:
         _enforce(target, records)
     cleaned, warned = list[str](), list[str]()
     for added, record in enumerate(records):
         record["ts"] = typed(ts) if ts is not None else record.get("ts", iso(int(target.clock())))
         try:
-            target.add_message(record)
+            target.add_message(record, as_it_is=True)
         except CtxkitError as error:
             if added and log != "-":
                 error.message += f"; {added} of {len(records)} messages were added"
@@ -91,6 +104,8 @@ def command(
     if not records:
         raise NothingMatched("there is no message in what was given: nothing was added")
     streams.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+    for odd in sorted(strange):
+        streams.warn(unknown(odd))
     for words in warned:
         streams.warn(words)
     for words in cleaned:
@@ -144,7 +159,7 @@ def _create(path: Path, reading: Reading) -> None:
     beside = Sidecar(path, Path(reading.sidecar) if reading.sidecar else None)
     create_log(path)
     if ownership.among_programs_files(path):
-        beside.own()
+        said_config.own(beside, os.environ)
 
 
 def _opened(log: str, reading: Reading) -> Log:

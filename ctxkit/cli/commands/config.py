@@ -1,4 +1,4 @@
-"""ctxkit config: show, set and unset the settings of a log, or your own."""
+"""ctxkit config: show, set, unset and accept the settings of a log, or your own."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from ctxkit.logfile.log_config import ConfigChange, Configured, as_typed, overri
 from ctxkit.store.config import Setting
 from ctxkit.store.keys import written
 
-ACTIONS: dict[str, tuple[str, ...]] = {"show": (), "get": ("KEY",), "set": ("KEY", "VALUE"), "unset": ("KEY",)}
+ACTIONS: dict[str, tuple[str, ...]] = {
+    "show": (), "get": ("KEY",), "set": ("KEY", "VALUE"), "unset": ("KEY",), "accept": (),
+}  # fmt: skip
 """Action -> the words that follow it."""
-HINT = "ctxkit config LOG show | get KEY | set KEY VALUE | unset KEY"
+HINT = "ctxkit config LOG show | get KEY | set KEY VALUE | unset KEY | accept"
 
 
 @takes()
@@ -27,7 +29,7 @@ def command(
     log: UnpickedLog = "-",
     action: Annotated[
         str | None,
-        typer.Argument(metavar="[show|get|set|unset]", help="What to do (default: show).", show_default=False),
+        typer.Argument(metavar="[show|get|set|unset|accept]", help="What to do (default: show).", show_default=False),
     ] = None,
     key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="A key, such as window.default.")] = None,
     value: Annotated[
@@ -42,10 +44,13 @@ def command(
     json: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Show, get, set or unset the settings of a log: those in its sidecar's config.toml, or, with --user, your own.
+    """Show, get, set, unset or accept the settings of a log: those in its sidecar's config.toml, or, with --user, your
+    own.
 
     `show` says where each value comes from: file and line, environment or default. `set` keeps the comments, order and
-    formatting of the file. The log itself is not read. - shows the settings for a log on standard input.
+    formatting of the file. `accept` lets the config files of the log's folder count in full until they change; where
+    you did not write them with ctxkit on this machine, some of their keys have no effect. The log itself is not read.
+    - shows the settings for a log on standard input.
     """
     streams.Streams.quiet = quiet
     given = [word for word in (action, key, value) if word is not None]
@@ -71,6 +76,8 @@ def command(
         _show(found, only_set=only_set, json=json)
     elif asked == "get":
         _get(found, rest[0], json=json)
+    elif asked == "accept":
+        _accept(found, dry_run=dry_run, json=json)
     else:
         if asked == "set" and rest[0] == "now":  # the stored time is the same in every zone
             set_own_zone()
@@ -87,6 +94,23 @@ def _get(found: Configured, name: str, *, json: bool) -> None:
         streams.out_json(_json(name, setting))
     else:
         streams.out(as_typed(setting))
+
+
+def _accept(found: Configured, *, dry_run: bool, json: bool) -> None:
+    accepted = found.accept(dry_run=dry_run)
+    _notices(found)
+    for file, keys in accepted:
+        if json:
+            streams.out_json(
+                {"file": str(file), "keys": {name: _plain(value) for name, value in keys.items()}, "dry_run": dry_run}
+            )
+        streams.flush()
+        place = near(str(file))
+        count = f"{len(keys)} key{'' if len(keys) == 1 else 's'}"
+        done = "dry run, nothing was written; would accept" if dry_run else "accepted until the file changes:"
+        streams.say(f"{place}: {done} {count}")
+        for name, value in keys.items():
+            streams.say(f"  {name} = {written(value)}")
 
 
 def _show(found: Configured, *, only_set: bool, json: bool) -> None:

@@ -56,6 +56,10 @@ def command(
     `status` says; --no-recount keeps the old figures. The instructions of the log's own program (system prompt,
     sandbox, tools) are left out and counted, because the next program has its own: --with-instructions keeps them.
 
+    Thinking goes along as its model's provider has it: always where calls are refused without (DeepSeek, Kimi), with
+    --keep-thinking where it is taken but not needed, never where there is no field for it. Of an unknown model what the
+    log has is sent, and stderr says so. The table: docs/formats.md.
+
     From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to everything before it: system
     prompt, tools, messages. The provider refuses it if any of that changed. So a request for such a model has no
     thinking, and a session has none after the first changed message; stderr says how much was left out. With
@@ -63,13 +67,14 @@ def command(
     was made. --with-tools adds these, if the session records them (Claude Code from 2.1.329 on), and the messages as
     sent. With the beta "thinking-binding-controls" (-2026-08-01 behind it, in the header anthropic-beta) and
     "block_binding": {{"prefix_mismatch_behavior": "drop_block"}} in "thinking" the provider drops what does not fit
-    instead of refusing.
+    instead of refusing. From GPT-6.2 on OpenAI drops reasoning behind a change unseen: a request keeps what stands
+    before the first one.
 
     --max-tokens: trimmed to fit, as by `ctxkit trim`, for this export only; `budget.enforce` in the config always does
     so, to limit minus reserve. stderr says what was left out.
 
-    --memory puts the notes of this folder's project before the messages (`ctxkit memory`), at most memory.tokens of the
-    config.
+    --memory puts the notes of this folder's project (`ctxkit memory`) before the conversation, as a message of the
+    user's, at most memory.tokens of the config.
 
     If the provider would refuse the request for its pictures or its size, a warning says so. --fit-images leaves out
     the oldest until it fits, with [image left out] in their place; --max-tokens does so too.
@@ -98,9 +103,11 @@ def command(
     for flag, given in flags:
         if given and aim.kind != "session":
             raise Usage(f"{flag} is for sessions, not for {aim.name}", f"one of: {', '.join(sorted(SESSIONS))}")
-    for flag, given in (("--keep-thinking", keep_thinking), ("--with-tools", with_tools)):
-        if given and not aim.own_prefix:
-            raise Usage(f"{flag} is for a request of {' or '.join(OWN_PREFIX)}, not for {aim.name}", "leave it out")
+    for flag, given, fits_to in (
+        ("--keep-thinking", keep_thinking, REQUESTS), ("--with-tools", with_tools, OWN_PREFIX)
+    ):  # fmt: skip
+        if given and aim.name not in fits_to:
+            raise Usage(f"{flag} is for a request of {' or '.join(fits_to)}, not for {aim.name}", "leave it out")
 
     own = target.opening.format.name == aim.name and aim.kind == "session"
 

@@ -12,7 +12,7 @@ from ctxkit.cli.options import takes
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.config_view import near
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage, Warned
-from ctxkit.store import profiles
+from ctxkit.store import profiles, said_config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
@@ -67,13 +67,15 @@ def command(
     create_log(path)
     folder = sidecar or (str(beside.folder) if path.is_symlink() else f"{path}.ctxkit")
     try:
-        beside.write_config(text)
+        not_noted = said_config.write(beside, text, os.environ, sets=True)
     except CtxkitError as error:
         error.message += f"; the log {path} was created, without a config"
         raise
     if json:
         streams.out_json({"log": str(path), "sidecar": folder, "profile": profile, **made})
     streams.flush()
+    if not_noted:
+        streams.warn(Warned(not_noted, "config"))
     streams.say(f"Created {path} and {folder} (profile {profile}).")
 
 

@@ -22,7 +22,7 @@ from ctxkit.core.sets.ranges import Ranges
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchSession, NothingMatched, UnknownFormat, Usage
 from ctxkit.llm.hooks import Hooks
 from ctxkit.memory.memory import TOKENS, CheckedNote, Memory
-from ctxkit.memory.notes import KINDS, NoteSource
+from ctxkit.memory.notes import KINDS, MemoryChange, NoteSource
 from ctxkit.memory.sources import CHANGED, FORGOTTEN, UNREADABLE, parse_source, source_of
 from ctxkit.search.log_files import LogFile, log_files
 from ctxkit.store.folder import START, may_be_log
@@ -296,55 +296,58 @@ def _extract(
         files = log_files([session_path(word, writes=True) for word in words])
     else:
         files = [LogFile(place, _size(place)) for place in list(names)[:limit]]
-    added = replaced = unchanged = changed = 0
+    unchanged, changes = 0, list[MemoryChange]()
     failed: list[ExitCode] = []
-    for file in files:
-        place = file.path
-        if (file.folder or not words) and model is None and not fast and memory.is_known(place, file.size):
-            unchanged += 1
-            continue
-        try:
-            if file.folder and not _may_be_log(file):
+    with memory.one_change():  # one undo takes it back
+        for file in files:
+            place = file.path
+            if (file.folder or not words) and model is None and not fast and memory.is_known(place, file.size):
+                unchanged += 1
                 continue
-            log = opened(place, _reading(quiet=quiet), command="memory")
-            log.dry_run = True
-            with streams.progress(f"noting {names.get(place, os.path.basename(place))}", "") as step:
-                ask = gist_by_model(
-                    log, model, fast=fast, given=False, hooks=Hooks(report=streams.say, step=step),
-                    after="rules made the note",
-                )  # fmt: skip
-                change = memory.extract(log, ask, model_of(log, model, fast=fast) if ask is not None else "")
-        except CtxkitError as error:
-            if file.folder and isinstance(error, UnknownFormat):
+            try:
+                if file.folder and not _may_be_log(file):
+                    continue
+                log = opened(place, _reading(quiet=quiet), command="memory")
+                log.dry_run = True
+                with streams.progress(f"noting {names.get(place, os.path.basename(place))}", "") as step:
+                    ask = gist_by_model(
+                        log, model, fast=fast, given=False, hooks=Hooks(report=streams.say, step=step),
+                        after="rules made the note",
+                    )  # fmt: skip
+                    change = memory.extract(log, ask, model_of(log, model, fast=fast) if ask is not None else "")
+            except CtxkitError as error:
+                if file.folder and isinstance(error, UnknownFormat):
+                    continue
+                if len(files) == 1:
+                    raise
+                streams.flush_unless_paged()
+                streams.warn(error.message if place in error.message else f"{place}: {error.message}", error)
+                failed.append(error.code)
                 continue
-            if len(files) == 1:
-                raise
-            streams.flush_unless_paged()
-            streams.warn(error.message if place in error.message else f"{place}: {error.message}", error)
-            failed.append(error.code)
-            continue
-        for warning in log.noticed:
-            streams.warn(warning)
-        if change is None:
-            unchanged += 1
-            continue
-        changed += 1
-        added, replaced = added + len(change.notes), replaced + len(change.supersedes)
-        for note in change.notes:
-            if json:
-                streams.out_json({"kind": note.kind, "text": note.text, "sources": [one.name for one in note.sources]})
-            else:
-                streams.out(memory_view.new_line(note), hang=4)
-    if not (changed or unchanged or failed):
+            for warning in log.noticed:
+                streams.warn(warning)
+            if change is None:
+                unchanged += 1
+                continue
+            changes.append(change)
+    gone = {old for change in changes for old in change.supersedes}
+    notes = [note for change in changes for note in change.notes if note.id not in gone]
+    for note in notes:
+        if json:
+            streams.out_json({"kind": note.kind, "text": note.text, "sources": [one.name for one in note.sources]})
+        else:
+            streams.out(memory_view.new_line(note), hang=4)
+    if not (changes or unchanged or failed):
         raise NothingMatched(f"no logs below {', '.join(words)}: nothing was noted", "ctxkit memory extract LOG...")
     streams.flush()
-    said = f"{layout.count(added, 'new note')} of {layout.count(changed, 'session')}"
+    said = f"{layout.count(len(notes), 'new note')} of {layout.count(len(changes), 'session')}"
+    replaced = len(gone) - sum(note.id in gone for change in changes for note in change.notes)
     said += f", {replaced:,} superseded" if replaced else ""
     said += f"; {layout.count(unchanged, 'session')} with nothing new" if unchanged else ""
-    if added and not memory.dry_run:
+    if notes and not memory.dry_run:
         streams.Streams.done = said
     streams.say(f"Dry run, nothing was kept. Without it: {said}." if memory.dry_run else f"{said}.")
-    return failed[0] if failed and not changed else ExitCode.DONE
+    return failed[0] if failed and not changes else ExitCode.DONE
 
 
 def _sessions(cwd: str | None) -> dict[str, str]:

@@ -27,19 +27,20 @@ def command(
     *,
     replace: bool = False,
     summary: bool = False,
+    append: bool = False,
     writing: Writing,
     reading: Reading,
 ) -> None:
     """Bring a snapshot back into the context.
 
-    Messages of the snapshot that are not visible now are added at the end, with whole steps, in the snapshot's order;
-    a system prompt of this log returns to the start.
+    Messages of the snapshot that are not visible now return to their places, with whole steps; copies, of messages
+    that were shortened or are of another log, come at the end, in the snapshot's order. --append puts all at the end.
     They keep their times for display; for windows they are as new as the restore. --replace takes everything else out:
     the context is exactly the snapshot, in its order. --summary adds only its summary, and none of its messages.
 
     ID names what `ctxkit snapshots LOG` lists. It can also be a file that `ctxkit snapshot` wrote; in a pipe only a
-    file works: restore - FILE. Into another log messages come as copies; this, and another model, needs --yes. `ctxkit
-    undo LOG` takes all of it back.
+    file works: restore - FILE. Into another log, or with another model, it needs --yes. `ctxkit undo LOG` takes all of
+    it back.
     """
     if snapshot is None:
         raise Usage("which snapshot? nothing was changed", "ctxkit snapshots LOG lists them; restore LOG latest")
@@ -48,7 +49,7 @@ def command(
         kept = loaded(target, snapshot, summary=summary) if snapshot != "-" else with_messages(target, _given(target))
         if not (target.op_id and target.op_id in target.ledger.by_id):
             _consent(target, kept, yes=writing.yes)
-        return target.restore(kept, replace=replace, summary=summary)
+        return target.restore(kept, replace=replace, summary=summary, append=append)
 
     write(log, reading, writing, "restore", action)
 

@@ -317,6 +317,8 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
         found["protected"] = True
     if entry.stub is not None:
         found["stub"] = True
+    if (op := state.board.restored.get(entry.name)) is not None:
+        found["restored"] = op
     if entry.item is not None and entry.item.tells:
         found["tells"] = str(entry.item.tells)
     if entry.name in log.ranked.scores:

@@ -153,7 +153,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit cat session.jsonl | ctxkit snapshot - >kept.json", "the file itself"),
     ),
     "restore": (
-        ("ctxkit restore chat.jsonl latest", "add what is not visible of the newest one"),
+        ("ctxkit restore chat.jsonl latest", "put back what is not visible of the newest one"),
         ("ctxkit restore chat.jsonl 'before the refactor' --replace", "exactly that context"),
         ("ctxkit restore chat.jsonl latest --summary", "only its summary"),
         ("ctxkit snapshot - <session.jsonl | ctxkit restore chat.jsonl - --yes", "from one log into another"),

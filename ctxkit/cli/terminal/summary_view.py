@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ctxkit.api.log import Log
 from ctxkit.cli.terminal import layout
-from ctxkit.core.board import ContextItem, LeftOut
+from ctxkit.core.board import ContextItem, LeftOut, shortening
 from ctxkit.core.context import Entry
 from ctxkit.core.item_names import ItemName
 from ctxkit.core.ops import Compact
@@ -29,7 +29,8 @@ def line(state: State, item: ContextItem) -> str:
     entry = state.ledger.by_id.get(item.name.op)
     strategy = entry.op.strategy if entry is not None and isinstance(entry.op, Compact) else None
     how = f" ({strategy})" if strategy else ""
-    held = contents(str(item.message.get("content", "")))
+    stub = shortening(state.board.stubs.get(item.name))
+    held = contents(stub if isinstance(stub, str) else str(item.message.get("content", "")))
     return f"summary of {state.brief(item.tells)}{how}" + (f": {held}" if held else "")
 
 
@@ -63,6 +64,10 @@ def _origin(state: State, entry: Entry) -> str:
         return f"from {state.label(entry.item.origin)}"
     if isinstance(entry.name, ItemName):
         return f"by op {entry.item.source if entry.item else '?'}"
+    by = state.board.restored.get(entry.name)
+    restored = "" if by is None else f"restored by op {by}"
     if isinstance(entry.stub, LeftOut) and entry.stub.stub is None:
-        return layout.count(len(entry.stub.parts), "part") + " left out"
-    return "shortened" if entry.stub is not None else ""
+        cut = layout.count(len(entry.stub.parts), "part") + " left out"
+    else:
+        cut = "shortened" if entry.stub is not None else ""
+    return ", ".join(filter(None, (restored, cut)))

@@ -157,6 +157,7 @@ class _Plan:
             if kept.n:
                 if items is not None:
                     self._replace(kept.n, items)
+                self.new.update((span, []) for span in self._thoughts(kept))
                 last = self._current_place(kept.n)
             elif items:
                 self.behind.setdefault(last or (-1, 0), []).extend(items)
@@ -176,8 +177,9 @@ class _Plan:
             if items is not None:
                 yield from (_row(ts, item) for item in items)
                 continue
+            thoughts = self._thoughts(kept)
             for span in self.spans(kept.n):
-                if span not in self._orphans:
+                if span not in self._orphans and span not in thoughts:
                     raw = self.edited.read(*span)
                     yield _row(ts, raw) if span in self.inside else self._as_row(raw, ts)
 
@@ -209,7 +211,8 @@ class _Plan:
         now: list[tuple[Span, str]] = []
         for kept, items in zip(self.edited.context, self.items, strict=True):
             if items is None:
-                now += [(span, self._kind(kept.n, span)) for span in self.spans(kept.n)]
+                thoughts = self._thoughts(kept)
+                now += [(span, self._kind(kept.n, span)) for span in self.spans(kept.n) if span not in thoughts]
             elif items:
                 now.append(((-1, 0), model_item_type(items[0])))
         found: set[Span] = set()
@@ -221,6 +224,16 @@ class _Plan:
                 continue
             follows = kind
         return found
+
+    def _thoughts(self, kept: MessageToWrite) -> set[Span]:
+        """The rows and items of a message's reasoning, if it goes without; of a message in lists those in the lists."""
+        if not kept.bare:
+            return set()
+        return {span for span in self._places(kept.n) if self._kind(kept.n, span) == "reasoning"}
+
+    def _places(self, n: int) -> list[Span]:
+        """All places of a message: its rows, and its items in lists."""
+        return [*self.spans(n), *(span for _, span in self.listed.get(n, ()))]
 
     def _kind(self, n: int, span: Span) -> str:
         """The type of an item of the model; "" for any other item."""

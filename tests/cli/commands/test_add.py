@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
 import pytest
 
+from ctxkit.core.roles import SIDES
 from ctxkit.errors import WriteFailed
 from ctxkit.logfile import append
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message, shown, small
@@ -44,6 +46,56 @@ def test_message(tmp_path: Path) -> None:
                           "agent": "sam", "thread": "t", "model": "m"}  # fmt: skip
     assert shown(path)[-2:] == [12, 13]
     assert path.read_bytes().startswith(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("role", "near"),
+    [("assitant", "the nearest is assistant"), ("usr", "the nearest is user"), ("Frodo", "known: user, human,"),
+     ("", "known: user,"), (" user", "the nearest is user")],
+)  # fmt: skip
+def test_role_that_nobody_knows(tmp_path: Path, role: str, near: str) -> None:
+    """Exit 2, nothing changed, and the nearest role is named: a model would get the words as the user's."""
+    path = small(tmp_path)
+    for words in (["add", path, "I set the port to 80.", "--role", role], ["add", "-", "text", "--role", role]):
+        ran = ctxkit(*words, stdin=SMALL)
+        assert (ran.code, ran.out) == (2, b"") and path.read_bytes() == SMALL
+        assert f"unknown role {role!r}: nothing was added" in ran.err
+        assert near in ran.err and "a speaker is a `name` (--name)" in ran.err
+    ran = ctxkit("add", tmp_path / "new.jsonl", "x", "--role", role, "--create")
+    assert ran.code == 2 and not (tmp_path / "new.jsonl").exists()
+
+
+@pytest.mark.parametrize("role", [*SIDES, "tool_use", "tool_result", "Assistant"])
+def test_known_roles(tmp_path: Path, role: str) -> None:
+    """Each is written as it was typed, without a word about it."""
+    path = small(tmp_path)
+    assert good("add", path, "text", "--role", role).err == "Added message 12.\n"
+    assert last(path)["role"] == role
+
+
+def test_rows_with_unknown_roles(tmp_path: Path) -> None:
+    """--messages and pipes take rows as they are, and say which roles nobody knows."""
+    path = small(tmp_path)
+    rows = lines(message("Frodo", "a"), message("assitant", ""), message("assitant", "c"), message("user", ""))
+    ran = good("add", path, "-", "--messages", stdin=rows)
+    assert ran.err.startswith("Added 4 messages.\n") and ran.err.count(" is unknown") == 2
+    assert "role 'assitant' is unknown (nearest: assistant): " in ran.err and "role 'Frodo' is unknown: " in ran.err
+    assert [json.loads(line)["content"] for line in path.read_bytes().splitlines()[-4:]] == ["a", "", "c", ""]
+    ran = good("add", "-", "and mine", stdin=path.read_bytes())
+    assert ran.out.startswith(path.read_bytes()) and ran.err.count(" is unknown") == 2
+
+
+def test_empty_text(tmp_path: Path) -> None:
+    """It is refused, whoever says it; a result may be empty, and a row is taken as it is."""
+    path = small(tmp_path)
+    for role, text in itertools.product(["user", "assistant", "system", "tool_use"], ["", " ", "\n\t"]):
+        ran = ctxkit("add", path, text, "--role", role)
+        assert (ran.code, ran.out) == (2, b"") and "the text is empty: nothing was added" in ran.err
+        assert "--allow-empty" in ran.err and path.read_bytes() == SMALL
+    good("add", path, "", "--allow-empty")
+    assert last(path)["content"] == ""
+    good("add", path, "", "--role", "tool")
+    assert last(path)["content"] == ""
 
 
 def test_without_a_text(tmp_path: Path) -> None:
@@ -117,13 +169,11 @@ def test_failure_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_nothing_to_add(tmp_path: Path) -> None:
-    """An empty list of messages is a no, and a pipe goes on; empty words are a message."""
+    """An empty list of messages is a no, and a pipe goes on."""
     path = small(tmp_path)
     assert ctxkit("add", path, "-", "--messages", stdin=b"\n").code == 1
     ran = ctxkit("add", "-", "", "--messages", stdin=SMALL)
     assert (ran.code, ran.out) == (1, SMALL)
-    good("add", path, "")
-    assert last(path)["content"] == ""
 
 
 def test_create(tmp_path: Path) -> None:

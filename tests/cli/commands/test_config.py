@@ -341,7 +341,7 @@ def test_a_set_value_is_one_word_of_a_script(log: Path, tmp_path: Path) -> None:
 def test_completion(log: Path) -> None:
     """What to do, then the keys."""
     assert [line.split("\t")[0] for line in good("__complete", "zsh", "--", "config", log, "").text.splitlines()] == [
-        "words", "show", "get", "set", "unset"
+        "words", "show", "get", "set", "unset", "accept"
     ]  # fmt: skip
     assert "window.default" in good("__complete", "zsh", "--", "config", log, "set", "").text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from ctxkit.core.strategies import NAMES
 from ctxkit.formats import registry
-from ctxkit.store.sidecar import user_state
+from ctxkit.store.private import user_state
 from ctxkit.watch import claims
 from tests import homes
 from tests.cli.runner import FOREIGN, PYTHON, ctxkit, good, small
@@ -161,6 +162,17 @@ def test_serve(logs: Path) -> None:
             with urllib.request.urlopen(url, timeout=20) as answer:
                 assert one(figures(answer.read().decode()), "sessions", format="claude-code", state="damaged") == count
             (logs / "more.jsonl").write_bytes((logs / "session.jsonl").read_bytes())
+        for host, good_name in (
+            ("localhost:1", True),
+            ("[::1]", True),
+            ("evil.example", False),
+            ("127.0.0.1.x", False),
+        ):
+            try:
+                urllib.request.urlopen(urllib.request.Request(url, headers={"Host": host}), timeout=20).close()
+                assert good_name, host
+            except urllib.error.HTTPError as error:
+                assert not good_name and error.code == 421, host
         taken = ctxkit("metrics", logs, "--serve", url.split(":")[-1].partition("/")[0])
         assert taken.code == 73 and "cannot listen" in taken.err
     finally:

@@ -12,7 +12,7 @@ from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, lines, messag
 
 
 def test_what_is_missing(tmp_path: Path) -> None:
-    """Comes behind what is there, with its own time for display."""
+    """Comes back to its place, with its own time for display, and says so."""
     path = small(tmp_path)
     good("snapshot", path, "-m", "before")
     good("forget", path, "2-5")
@@ -21,11 +21,58 @@ def test_what_is_missing(tmp_path: Path) -> None:
         "visible already, left where they are: 7 of 11",
         f"Restored 4 messages of snapshot {ops(path)[-1]['snapshot']['id'][:8]} (before).",
     ]
-    assert shown(path) == [1, 6, 7, 8, 9, 10, 11, 2, 3, 4, 5]
-    assert [one["ts"] for one in good("show", path, "--json").values][-1] == "2026-02-01T10:04:00Z"
+    assert shown(path) == list(range(1, 12))
+    found = good("show", path, "--json").values
+    assert found[4]["ts"] == "2026-02-01T10:04:00Z" and [one.get("restored") for one in found[:6]] == [
+        None,
+        *[2] * 4,
+        None,
+    ]
+    assert "restored by op 2" in good("show", path, "5").text and "restored" not in good("show", path, "6").text
+    assert "op 2 (restore) brought it back" in good("why", path, "5").text
     good("undo", path)
     assert shown(path) == [1, 6, 7, 8, 9, 10, 11]
     assert path.read_bytes().startswith(SMALL)
+
+
+def test_at_the_end(tmp_path: Path) -> None:
+    """--append: an op of the first version, and the report says where."""
+    path = small(tmp_path)
+    good("snapshot", path, "-m", "before")
+    good("forget", path, "2-5")
+    ran = good("restore", path, "before", "--append")
+    assert ran.err.splitlines()[-1].endswith(" (before), at the end.") and ops(path)[-1]["v"] == 1
+    assert shown(path) == [1, 6, 7, 8, 9, 10, 11, 2, 3, 4, 5]
+    assert "restored by op 2" in good("show", path, "5").text
+    ran = ctxkit("restore", path, "before", "--append", "--replace")
+    assert ran.code == 2 and "two places: nothing was changed" in ran.err
+
+
+def test_an_answer_at_the_end(tmp_path: Path) -> None:
+    """A request that would end with an answer is said, once it was not so before."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(lines(message("user", "first question", 1), message("assistant", "first answer", 2),
+                           message("user", "second question", 3)))  # fmt: skip
+    good("snapshot", path)
+    good("forget", path, "1-2")
+    assert "ends with an answer now (2)" in good("restore", path, "latest", "--append", "--dry-run").err
+    assert "answer" not in good("restore", path, "latest").err and shown(path) == [1, 2, 3]
+    good("forget", path, "3")
+    good("snapshot", path)
+    good("forget", path, "1-2")
+    assert "ends with an answer now (2)" in good("restore", path, "latest", "--replace").err
+    assert "answer" not in good("restore", path, "latest", "--replace").err
+
+
+def test_newest_messages_alone(tmp_path: Path) -> None:
+    """What window.messages hides of the restored is said."""
+    path = small(tmp_path)
+    good("snapshot", path)
+    good("forget", path, "2-5")
+    good("config", path, "set", "window.messages", "3")
+    said = "window.messages shows the newest 3: 7 of the restored stay hidden (--append puts them at the end)"
+    assert said in good("restore", path, "latest", "--dry-run").err
+    assert "3 of the visible are hidden now" in good("restore", path, "latest", "--append").err
 
 
 @pytest.mark.parametrize("word", ["ID", "ID4", "latest", "before", "FILE"])

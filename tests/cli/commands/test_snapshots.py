@@ -87,6 +87,7 @@ def test_checkpoints_by_hand_over_the_bound(tmp_path: Path) -> None:
     """They are named in the list and counted below it, as nothing removes them; the log may be gone."""
     path = small(tmp_path)
     (tmp_path / "ctxkit.toml").write_text("checkpoint.keep = 2\n")
+    good("config", path, "accept")
     assert [one["over"] for one in good("snapshots", path, "--json").values] == []
     for i in range(4):
         good("add", path, f"text {i}")

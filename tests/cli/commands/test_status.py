@@ -332,6 +332,7 @@ def test_what_is_sent_besides(tmp_path: Path) -> None:
     assert found["tokens"]["used"] == plain["tokens"]["used"] + 12_000 + beside["tools"]
     assert good("status", path, "--json", "--tools-file", "-", "--overhead", "12000", stdin=TOOLS).values == [found]
     (tmp_path / "ctxkit.toml").write_text('tools = "tools.json"\noverhead = 12000\n')
+    good("config", path, "accept")
     [same] = good("status", path, "--json").values
     assert same["tokens"]["used"] == found["tokens"]["used"]
     text = good("status", path).text

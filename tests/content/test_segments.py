@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.compact.segments import Fragment, Fragments, fragments
 from ctxkit.content.facts import CLASSES, facts
 from ctxkit.content.identifiers import Identifier, IdentifierKind
+from ctxkit.content.segments import Fragment, Fragments, fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import FileTouch
 from tests.content.test_facts import SAID

@@ -13,10 +13,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from math import exp, log, prod
 from typing import Any
 
-from ctxkit.compact.segments import WHOLE, Fragment
-from ctxkit.compact.state_header import SessionState
 from ctxkit.content.facts import WORD, Fact
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named, short
+from ctxkit.content.segments import WHOLE, Fragment
+from ctxkit.content.state_header import SessionState
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
 from ctxkit.core.item_names import NOTHING, Name, Names

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from ctxkit.compact.scoring import CLASSES, EASE, LineScores, SessionCourse, repeat_odds
-from ctxkit.compact.segments import Fragment, fragments
 from ctxkit.content.identifiers import Identifier, IdentifierKind
+from ctxkit.content.scoring import CLASSES, EASE, LineScores, SessionCourse, repeat_odds
+from ctxkit.content.segments import Fragment, fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.derive.files import FileTouch

@@ -16,7 +16,8 @@ from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.utf8 import utf8
 
-HEADER = "State"
+HEADER, REQUESTED = "State", "Last request: "
+"""The title of the state, and how its line begins that quotes the newest request."""
 SHARE = 0.12
 """The most that the state may take of a summary."""
 REQUEST = 0.5
@@ -143,7 +144,9 @@ class StatePart(NamedTuple):
 class SessionState:
     """The newest request, tasks, runs, edits and rules of a session. Takes linear time; holds only what is newest."""
 
-    def __init__(self, pieces: Sequence[TextSegment]) -> None:
+    def __init__(self, pieces: Sequence[TextSegment], rule: Callable[[str], bool] | None = None) -> None:
+        """`rule`: whether a sentence of the user sets a rule; None: as `is_rule` says."""
+        self._is_rule = is_rule if rule is None else rule
         newest = newest_tasks(pieces)
         self.runs = CommandRuns()
         self.request: list[_Said] = []
@@ -196,7 +199,7 @@ class SessionState:
             self.request = [*self.request, _Said(piece.name, place, text)][-MESSAGES:]
             self.next, self._answered = None, self._answered and bool(piece.tool)
             for one in _told(piece, text):
-                if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and _is_rule(one):
+                if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and self._is_rule(one):
                     self.rules = [*(rule for rule in self.rules if rule.text != one), _Said(piece.name, place, one)]
                     self._dropped.discard(one)
                     self._dropped.update(rule.text for rule in self.rules[:-RULES])
@@ -303,7 +306,7 @@ def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int)
     first, *rest = (line for lines in said for line in lines)
     places = tuple(one.place for one in request)
     most = REQUEST if cut and len(request) == 1 else 1.0
-    return StatePart([f"Last request: {first}", *(f"  {line}" for line in rest)], places, True, most)
+    return StatePart([f"{REQUESTED}{first}", *(f"  {line}" for line in rest)], places, True, most)
 
 
 def header(
@@ -373,14 +376,23 @@ def _told(piece: TextSegment, text: str) -> Iterable[str]:
     return list(_answers(piece.text)) or sentences(text) if piece.tool else sentences(text)
 
 
-def _is_rule(sentence: str) -> bool:
+def is_rule(sentence: str) -> bool:
     """Whether a sentence of the user sets a rule."""
     asked, _, answer = sentence.rpartition("? = ")
-    if TOLD.match(sentence) is not None:
-        return False
-    if not asked and WEIGHED.match(sentence) is not None:  # only behind a comma: "when it fails, do not retry"
-        answer = sentence = sentence.partition(",")[2].strip()
+    if (stated := statement(sentence)) != sentence:
+        answer = sentence = stated
     return (RULE.search(sentence) or RULE.search(answer) or SHOULD.search(asked)) is not None
+
+
+def statement(sentence: str) -> str:
+    """What of a sentence of the user is no question and not only weighed: all, what stands behind a comma ("when it
+    fails, do not retry"), or "".
+    """
+    if TOLD.match(sentence) is not None:
+        return ""
+    if "? = " not in sentence and WEIGHED.match(sentence) is not None:
+        return sentence.partition(",")[2].strip()
+    return sentence
 
 
 def _beside_retraction(text: str) -> set[str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from ctxkit.compact.extraction import extract
-from ctxkit.compact.state_header import SessionState, header
+from ctxkit.content.state_header import SessionState, header
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import FileTouch
 from ctxkit.core.item_names import Names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.compact.coverage import Line, cover
+from ctxkit.content.coverage import Line, cover
 
 
 def taken(lines: list[Line], budget: int, worth: float = 1.0, heading: int = 0) -> list[int]:

@@ -1,0 +1,263 @@
+"""Orders the lines of a summary by how useful they are, so that it can be shortened line by line. Pure.
+
+`trim/shortening.py` uses it for every summary that a budget cuts: by `compact` (`compact/summary_text.py` lays it out),
+by a model, a program or a person. Lines are scored as `compact` scores those of the messages (`scoring.py`), with what
+the summary still says about each: its message, who spoke, its section.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Set
+from itertools import accumulate
+from typing import NamedTuple
+
+from ctxkit.content.coverage import Line, cover
+from ctxkit.content.scoring import LineScores, SessionCourse
+from ctxkit.content.segments import Fragment, fragments
+from ctxkit.content.state_header import HEADER, REQUESTED, SHARE
+from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.core.board import LEFT_OUT
+
+EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
+"""The titles of the lists of a summary by `compact`."""
+OPENING = "[messages "
+"""The start of its first line; a model's summary has the one by rules below it."""
+FILLED = 40
+"""A gap of at most so many characters between two lines is filled, instead of marked."""
+LONGEST = 600
+"""The most characters of a first line that always stays."""
+SPEAKERS = {
+    SegmentKind.USER: "user",
+    SegmentKind.ASSISTANT: "assistant",
+    SegmentKind.SUMMARY: "earlier summary",
+    SegmentKind.NOTICE: "notice",
+}
+HEADING = re.compile(r"#[\d.]+ (\S+ \$)?")
+"""Matches the start of a heading. A quoted line that begins so is indented, so that it cannot pass for a heading."""
+_QUOTED = re.compile(
+    rf"#[\d.]+ (?:(?P<who>{'|'.join(SPEAKERS.values())}):|(?P<ran>\S+) \$|"
+    r'(?P<tool>\S+)(?: "[^\n]*?")?(?P<failed> failed(?: until #[\d.]+)?)? →|(?P<call>\S+)(?: [^\n:]*)?:)(?: |$)'
+)
+"""Matches a heading with what it says of the lines below or behind it."""
+_TAG = re.compile(r"\s*</?[\w-]+>\s*")
+"""Matches a line that programs write around a summary, by which it is known as one."""
+FIRST = 4
+"""Among so many first lines, and as the last one, such a line stays."""
+_KINDS = {name: kind for kind, name in SPEAKERS.items()}
+ALL = 1 << 60
+"""More tokens than any summary has."""
+LETTERS, MARK = 4, 2
+"""About how many characters a token has, and the tokens of a line's end with the mark of a gap."""
+_BARE = TextSegment(0, SegmentKind.SUMMARY, "")
+_TITLES = tuple(f"{title}:" for title in (HEADER, EDITED, READ, MESSAGES))
+
+
+class _Row(NamedTuple):
+    """A line of the summary: a heading with a blank, or "", and what is behind it. `block`: the place of its block."""
+
+    heading: str
+    text: str
+    block: int
+
+
+class _Block(NamedTuple):
+    """Lines below one heading. `above`: the places of the title and of the line with the heading, as far as there are;
+    `piece`: what the heading says of them; `is_marked`: what is left out between two of its lines is marked.
+    """
+
+    above: tuple[int, ...]
+    piece: TextSegment
+    is_marked: bool
+
+
+class _Part(NamedTuple):
+    """What leaves as a whole: the characters from `start` to `end` of what line `row` has behind its heading."""
+
+    row: int
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many characters it has."""
+        return self.end - self.start
+
+
+class SummaryLines:
+    """The lines of the summary `text`. Its head leaves last: its first line, with the request and the state of the
+    session; of a text that names no state its best lines, up to the share of a state.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._rows: dict[int, _Row] = {}
+        """Place of a line -> it, without blank lines, marks of gaps, and titles."""
+        self._blocks: list[_Block] = [_Block((), _BARE, is_marked=True)]
+        head, has_state = self._read()
+        ordered = self._ordered({*head})
+        self._parts = [_Part(place, 0, len(self._rows[place].text)) for place in head]
+        room = SHARE * len(text) - sum(part.size for part in self._parts)
+        while ordered and not has_state and (not self._parts or ordered[0].size <= room):
+            room -= ordered[0].size
+            self._parts.append(ordered.pop(0))
+        self._fewest = len(self._parts)
+        self._parts += ordered
+        self._sizes = list(accumulate(self._lengths()))
+
+    def best(self, letters: int) -> str:
+        """The head, and as many of the best lines as have about so many characters with it."""
+        many = max(self._fewest, bisect_right(self._sizes, letters))
+        return "\n".join(self._laid_out(self._parts[:many]))
+
+    def _read(self) -> tuple[list[int], bool]:
+        """Finds the lists and the quoted messages. Returns the places of the head, and whether it has the request or
+        the state.
+        """
+        head: list[int] = []
+        last = max((place for place, line in enumerate(self._lines) if line.strip()), default=-1)
+        state, quotes, stated, block, title = False, False, False, 0, -1
+        for place, line in enumerate(self._lines):
+            blank = place == 0 or not self._lines[place - 1].strip()
+            if not line.strip() or line == LEFT_OUT:
+                continue
+            if blank and (state or self._blocks[block].above) and not quotes:
+                state, block = False, self._open((), _BARE, is_marked=False)
+            if blank and line in _TITLES:
+                state, quotes = line == _TITLES[0], line == _TITLES[-1]
+                stated = stated or state
+                title, block = place, self._open(() if state else (place,), _BARE, is_marked=quotes)
+                if not state:
+                    continue
+            found = _QUOTED.match(line) if quotes else None
+            asked = line.startswith(REQUESTED) or (place - 1 in head[1:] and line.startswith("  "))
+            asked = asked and place - 1 in head
+            stated = stated or asked
+            framed = _TAG.fullmatch(line) is not None and (len(self._rows) < FIRST or place == last)
+            first = not self._rows and len(line) <= LONGEST
+            if state or asked or first or framed or line.startswith(OPENING):
+                head.append(place)
+            if found is None:
+                self._rows[place] = _Row("", line, block)
+                continue
+            whole = found.end() == len(line)
+            block = self._open((title, place) if whole else (title,), _piece(found), is_marked=True)
+            if not whole:
+                self._rows[place] = _Row(line[: found.end()], line[found.end() :], block)
+        return head, stated
+
+    def _open(self, above: tuple[int, ...], piece: TextSegment, *, is_marked: bool) -> int:
+        self._blocks.append(_Block(above, piece, is_marked))
+        return len(self._blocks) - 1
+
+    def _ordered(self, head: Set[int]) -> list[_Part]:
+        """The parts of all lines but those of the head, the most useful first."""
+        rows: dict[int, list[int]] = {}
+        for place, row in self._rows.items():
+            if place not in head:
+                rows.setdefault(row.block, []).append(place)
+        members = [*rows.values()]
+        pieces = [
+            self._blocks[block].piece._replace(name=n, text="\n".join(self._rows[place].text for place in places))
+            for n, (block, places) in enumerate(rows.items(), start=1)
+        ]
+        found = fragments(pieces)
+        worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []))
+        lines = [
+            Line(
+                one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, members[one.piece][one.line - 1],
+                tuple(members[one.piece][number - 1] for number, _ in one.heads),
+            )
+            for place, one in enumerate(found)
+        ]  # fmt: skip
+        said = fragments([_BARE._replace(text="\n".join(self._rows[place].text for place in sorted(head)))])
+        there = {kept for one in said for kept in one.keeps}
+        taken = cover(lines, worth.of, self._heading, ALL, there)
+        rest = {*range(len(found))}.difference(taken)
+        spans = self._spans(found, members)
+        parts: dict[_Part, None] = {}
+        for place in (*taken, *sorted(rest, reverse=True)):
+            parts.update({_Part(at, 0, len(self._rows[at].text)): None for at in lines[place].heads})
+            parts[spans[place]] = None
+        seen = {part.row for part in parts}
+        others = [place for places in reversed(members) for place in reversed(places) if place not in seen]
+        return [*parts, *(_Part(place, 0, len(self._rows[place].text)) for place in others)]
+
+    def _heading(self, place: int) -> int:
+        """The tokens of the heading of a line."""
+        row = self._rows[place]
+        return (len(row.heading) + sum(len(self._lines[at]) for at in self._blocks[row.block].above[1:])) // LETTERS
+
+    def _spans(self, found: Sequence[Fragment], members: Sequence[Sequence[int]]) -> list[_Part]:
+        """Where each fragment stands."""
+        spans: list[_Part] = []
+        for one in found:
+            place = members[one.piece][one.line - 1]
+            text = self._rows[place].text
+            at = spans[-1].end if spans and spans[-1].row == place else 0
+            start = -1 if one.whole else text.find(one.text, at)
+            spans.append(_Part(place, start, start + len(one.text)) if start >= 0 else _Part(place, 0, len(text)))
+        return spans
+
+    def _lengths(self) -> Iterator[int]:
+        """Yields how many characters each part adds to those before it."""
+        opened: set[int] = set()
+        for part in self._parts:
+            row = self._rows[part.row]
+            above = [at for at in self._blocks[row.block].above if at not in opened]
+            yield (
+                part.size + 1 + len(row.heading) * (part.row not in opened) + sum(len(self._lines[at]) for at in above)
+            )
+            opened.update([part.row, *above])
+
+    def _laid_out(self, parts: Sequence[_Part]) -> Iterator[str]:
+        """Yields the lines of the text with these parts alone, with marks where others are left out between them."""
+        spans: dict[int, list[_Part]] = {}
+        for part in parts:
+            spans.setdefault(part.row, []).append(part)
+        last = -1
+        opened: set[int] = set()
+        for place in sorted(spans):
+            row = self._rows[place]
+            above = [at for at in self._blocks[row.block].above if at not in opened]
+            opened.update(above)
+            first = (*above, place)[0]
+            gap = self._gap(last, place) if last >= 0 else []
+            if gap:
+                yield from [LEFT_OUT] if LEFT_OUT in gap or sum(map(len, gap)) > FILLED else gap
+            elif last >= 0 and any(not line.strip() for line in self._lines[last + 1 : first]):
+                yield ""
+            yield from (self._lines[at] for at in above)
+            yield row.heading + _joined(row.text, spans[place])
+            last = place
+
+    def _gap(self, last: int, place: int) -> list[str]:
+        """The lines that are left out between two lines of one block, if that is to be marked."""
+        block = self._rows[place].block
+        if self._rows[last].block != block or not self._blocks[block].is_marked:
+            return []
+        return [self._lines[at] for at in range(last + 1, place) if self._lines[at].strip()]
+
+
+def _joined(text: str, parts: Sequence[_Part]) -> str:
+    """These parts of a line, with a mark for what is left out between two of them."""
+    words, end = "", 0
+    for part in sorted(parts):
+        if text[end : part.start].strip():
+            words = f"{words.rstrip()} {LEFT_OUT} ".lstrip()
+        elif words:
+            words += text[end : part.start]
+        words += text[max(part.start, end) : part.end]
+        end = max(end, part.end)
+    return words if not text[end:].strip() else f"{words.rstrip()} {LEFT_OUT}"
+
+
+def _piece(found: re.Match[str]) -> TextSegment:
+    """What a heading says of its lines."""
+    if found["who"]:
+        return _BARE._replace(kind=_KINDS[found["who"]])
+    if found["tool"]:
+        return _BARE._replace(kind=SegmentKind.RESULT, tool=found["tool"], failed=bool(found["failed"]))
+    key = "command" if found["ran"] else "new_string"
+    return _BARE._replace(kind=SegmentKind.INPUT, tool=found["ran"] or found["call"], key=key)

@@ -1,0 +1,127 @@
+"""The lines of a summary, the most useful first, and the text with some of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.content.state_header import SHARE
+from ctxkit.content.summary_lines import LEFT_OUT, SummaryLines
+from ctxkit.core.board import is_of
+from ctxkit.core.derive import synthetic_messages
+from ctxkit.core.messages import Content, Text
+
+RULES = """\
+[messages 1-9 in short, word for word; #N is message N, … marks what is left out]
+
+State:
+Last request: #7 Mend the cart.
+  And its tests.
+Failing: #8 make test
+  KeyError: 'user' in login
+
+Files edited:
+/work/app/src/a.py #2
+/work/app/src/b.py #3
+
+Decisions: #2 I decided to use a lock here.
+
+Messages:
+#1 user: Please fix the login. Thanks.
+#2 assistant:
+I decided to use a lock here.
+It was raining on that day, as on most of them.
+The tests in /work/app/tests/test_a.py still need work.
+#3 Bash $ make test
+#4 Bash failed →
+running
+running on and on, with many words of no use to anybody at all
+…
+KeyError: 'user' in login
+#7 user:
+Mend the cart.
+And its tests."""
+STORY = (
+    """\
+[Summary of messages 2-40, in the words of the model m: a report, no instructions]
+Last request: #39 Go on.
+  With all of it.
+> Goal: mend the cart
+> The lock of /work/app/src/a.py was chosen.
+
+"""
+    + RULES
+)
+PLAIN = "The work so far.\n\n" + "\n\n".join(
+    f"{n}. In /src/m{n}.py the total is {n * 7}.\nThis went well." for n in range(40)
+)
+SENTENCES = " ".join(f"The file /src/m{n}.py was changed, and total {n * 7} was set." for n in range(40))
+TEXTS = [RULES, STORY, PLAIN, SENTENCES, "one line", "a\n\n\nb\n", "Messages:\n#1 user: hi"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_all_of_it_and_its_head(text: str) -> None:
+    """With all lines it is the text, but for blank lines; with none it has a head, which is not all of a long one."""
+    lines = SummaryLines(text)
+    assert lines.best(10 * len(text)) == text.replace("\n\n\n", "\n\n").strip()
+    head = lines.best(0)
+    assert head and (len(head) < len(text) / 2 or len(text) < 100)
+
+
+@given(st.sampled_from(TEXTS), st.floats(0, 1), st.floats(0, 1))
+def test_lines_leave_one_by_one(text: str, share: float, more: float) -> None:
+    """What is left is of the text, in its order; with more room no line leaves."""
+    lines = SummaryLines(text)
+    low, high = (lines.best(int(one * len(text))) for one in sorted((share, more)))
+    assert is_of(low, text) and is_of(high, text)
+    kept = {line for line in low.split("\n") if LEFT_OUT not in line and line}
+    assert kept <= {*high.split("\n")} or text == SENTENCES
+
+
+def test_the_head_is_the_request_and_the_state() -> None:
+    head = SummaryLines(RULES).best(0)
+    assert head == RULES.partition("\n\nFiles edited:")[0]
+    assert SummaryLines(STORY).best(0).startswith(STORY.partition("\n> Goal")[0])
+    assert "  KeyError: 'user' in login" in SummaryLines(STORY).best(0)
+
+
+def test_without_a_state_the_best_lines_are_the_head() -> None:
+    for text in (PLAIN, SENTENCES):
+        assert 0 < len(SummaryLines(text).best(0)) < 2 * SHARE * len(text)
+
+
+def test_headings_go_with_their_lines() -> None:
+    """What is useless leaves first; a heading and a title stand only above something, gaps are marked in a message."""
+    lines = SummaryLines(RULES)
+    sizes = [lines.best(size) for size in range(len(lines.best(0)), len(RULES))]
+    some = next(text for text in sizes if "still need work" in text)
+    assert "raining" not in some and "running on" not in some
+    assert "#2 assistant:\n" in some and "Messages:\n" in some
+    for text in sizes:
+        rows = text.split("\n")
+        assert not any(row.endswith(("assistant:", "user:", "Messages:", "edited:")) and below in ("", LEFT_OUT)
+                       for row, below in zip(rows, [*rows[1:], ""], strict=True))  # fmt: skip
+    gap = next(text for text in sizes if "I decided to use a lock here.\n" in text and "still need work" in text)
+    assert "lock here.\n…\nThe tests" in gap
+
+
+def test_a_repeated_line_leaves_before_the_one_that_says_it() -> None:
+    text = "[messages 1-9 in short]\n\nMessages:\n" + "\n".join(
+        f"#{n} Bash →\nKeyError: 'user' in /src/login.py\nValueError: {n} in /src/part{n}.py" for n in range(1, 20)
+    )
+    half = SummaryLines(text).best(len(text) // 2)
+    assert half.count("KeyError") == 1 < half.count("ValueError")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(row.start, row.end) for row in synthetic_messages._TABLE if row.kind == synthetic_messages.SyntheticKind.SUMMARY],
+)
+def test_a_summary_of_a_program_is_known_as_one(start: str, end: str) -> None:
+    """However short: else its words would be those of the user, and the current task."""
+    text = f"{start} of the work:\n\n<summary>\n{PLAIN}\n</summary>\n{end}"
+    for share in (0, 0.2, 0.4):
+        brief = SummaryLines(text.strip()).best(int(share * len(text)))
+        kind = synthetic_messages.kind(Content("user", [Text(brief)]))
+        assert kind == synthetic_messages.SyntheticKind.SUMMARY and len(brief) < len(text) * 0.8
