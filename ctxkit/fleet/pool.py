@@ -20,7 +20,7 @@ import signal
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ctxkit.errors import CtxkitError, ExitCode, reason_of, short_name
@@ -38,6 +38,8 @@ ALONE = 2
 """How often an item is tried alone: the first time may be the first at all, if another one ended the pool."""
 PATIENCE = 2.0
 """Seconds that a process has to end by itself, once it is told to."""
+SAFE = "PYTHONSAFEPATH"
+"""Set while a process is started: Python imports from the current folder first, which may be a stranger's clone."""
 DIED = "process-died"
 """The reason of a failure whose process ended without an answer."""
 
@@ -196,9 +198,11 @@ class _Workers:
         from concurrent.futures import ProcessPoolExecutor
 
         self._others = set(multiprocessing.active_children())
-        self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
-            jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
-        )
+        safe = os.environ.get(SAFE)
+        with _safely():  # it starts one to look after the others
+            self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
+                jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin, initargs=(safe,)
+            )
 
     def submit(self, function: Callable[[I], O], item: I) -> Future[tuple[O | None, Failure | None]]:
         """Give an item out. A process that is started for it cannot get SIGINT before it has a handler."""
@@ -206,7 +210,8 @@ class _Workers:
             raise ValueError("the pool has ended")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return self._pool.submit(_attempt_here, function, item)
+            with _safely():
+                return self._pool.submit(_attempt_here, function, item)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -238,11 +243,34 @@ def _attempt_here(function: Callable[[I], O], item: I) -> tuple[O | None, Failur
         os._exit(stop.code if isinstance(stop.code, int) else 1)
 
 
-def _begin() -> None:
-    """Set up a process of the pool: Ctrl-C is for its parent, which tells it to end; without a parent it ends, too."""
+@contextmanager
+def _safely() -> Iterator[None]:
+    """Start processes that import nothing from the current folder."""
+    safe = os.environ.get(SAFE)
+    os.environ[SAFE] = "1"
+    try:
+        yield
+    finally:
+        _put_back(safe)
+
+
+def _put_back(safe: str | None) -> None:
+    """Set SAFE to what it was."""
+    if safe is None:
+        os.environ.pop(SAFE, None)
+    else:
+        os.environ[SAFE] = safe
+
+
+def _begin(safe: str | None = None) -> None:
+    """Set up a process of the pool: Ctrl-C is for its parent, which tells it to end; without a parent it ends, too.
+
+    `safe`: what SAFE was for the parent; programs that are started from here get that.
+    """
     import multiprocessing
     import threading
 
+    _put_back(safe)
     signal.signal(signal.SIGINT, _pass)  # a handler, not SIG_IGN: a program that is started from here has neither
     signal.signal(signal.SIGTERM, _leave)  # the pool prints what is raised in here
     parent = multiprocessing.parent_process()

@@ -88,7 +88,7 @@ class BackgroundCompaction:
         here = os.path.dirname(os.path.dirname(os.path.abspath(ctxkit.__file__)))
         known = [here, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
         self._run = subprocess.Popen(
-            [sys.executable, "-m", "ctxkit.watch.compaction"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-P", "-m", "ctxkit.watch.compaction"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=None if env.get("CTXKIT_DEBUG") else subprocess.DEVNULL,  # a terminal shows panels
             env={**env, "PYTHONPATH": os.pathsep.join(known)}, start_new_session=True,
         )  # fmt: skip

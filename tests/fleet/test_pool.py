@@ -141,3 +141,22 @@ except BaseException:
         [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGTERM, "", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("fleet", "map", "status", "."), ("status", ".", "--jobs", "2"), ("watch", "a.jsonl", "--compact", "--once")],
+)
+def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, words: str) -> None:
+    """A stranger's clone may have modules of Python's names: no process runs one."""
+    said = "".join(f'{{"role":"{role}","content":"{"hi " * 99}"}}\n' for role in ("user", "assistant") * 9)
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.jsonl").write_text(said)
+    for name in ("pickle", "json", "msgspec", "ctxkit"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w').write(__name__)\nraise SystemExit(9)\n")
+    run = subprocess.run(
+        [Path(sys.executable).with_name("ctxkit"), *words.split()], cwd=tmp_path, capture_output=True, check=False,
+        env={**os.environ, "CTXKIT_LIMIT": "1500", "CTXKIT_RESERVE": "1"},
+    )  # fmt: skip
+    assert (run.returncode, (tmp_path / "ran").exists()) == (0, False), run.stderr
+    assert not words.startswith("watch") or b"condensed" in run.stdout
