@@ -78,7 +78,8 @@ def asked(body: Body, key: str, mine: Body) -> Body:
 
 def openai(body: Body) -> list[str]:
     """What OpenAI refuses, or its types."""
-    return openai_rules.problems(body) + typed.openai(body)
+    own = [{key: one[key] for key in one if key not in openai_rules.REASONING} for one in body["messages"]]
+    return openai_rules.problems(body) + typed.openai(body | {"messages": own})  # OpenAI's types lack others' fields
 
 
 def responses(body: Body) -> list[str]:

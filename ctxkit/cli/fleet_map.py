@@ -11,6 +11,7 @@ from ctxkit.cli.fleet_cluster import resources
 from ctxkit.cli.options import ForCluster, ForMap, session_path
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.urls import without_users
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
 from ctxkit.fleet.engines import local
 from ctxkit.fleet.engines import ray as cluster
@@ -101,7 +102,7 @@ def _files(words: Sequence[str], step: Callable[[int, int], None] | None) -> Ite
                 raise
             if place not in seen:
                 seen.add(place)
-                yield SourceFile(place, named=True, error=error.message)
+                yield SourceFile(without_users(place), named=True, error=error.message)
 
 
 class _Found:

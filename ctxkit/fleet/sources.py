@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from ctxkit.core.log_name import plain_name
+from ctxkit.core.text.urls import without_users
 from ctxkit.errors import CtxkitError, MissingHistory, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.fleet.rows import CONFIG
 from ctxkit.fleet.tables import missing
@@ -29,9 +29,6 @@ from ctxkit.store.source import open_log, plain_bytes
 
 CHECKS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "LastModified", "last_modified", "updated", "created")
 """What file systems say of a file that changes with its content, the surest first."""
-
-_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^/\s]*@")
-"""User and password of a URL, up to the last @ before its path."""
 
 
 class SourceBytes(NamedTuple):
@@ -233,11 +230,6 @@ def file_system(url: str) -> tuple[Any, str]:
     except Exception as error:  # some file systems ask their server, or need more than a URL, when they are made
         raise _failed(url, error, "read") from error
     return fs, path
-
-
-def without_users(text: str) -> str:
-    """A text without users and passwords of URLs: libraries repeat a URL in their own errors."""
-    return _USER.sub(r"\1…@", text)
 
 
 def _failed(url: str, error: Exception, what: str) -> ReadFailed:

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 FOLDER = "config"
 """The folder of the notes, in the user's state folder."""
+_SIZE = 65
+"""Bytes of a digest in hexadecimal digits, and its line end."""
 VARIABLE = "CTXKIT_ACCEPT_CONFIG"
-"""1: every config file counts as if it was accepted, for a job in which nobody can type `config LOG accept`."""
+"""Set, and not to 0: every config file counts as if it was accepted, for a job in which
+nobody can type `config LOG accept`."""
 
 
 def accept_line(log: str | os.PathLike[str] | None, sidecar: str | os.PathLike[str] | None) -> str:
@@ -40,13 +43,18 @@ def note_of(file: Path, env: Mapping[str, str]) -> Path:
 
 def is_said(file: Path, content: bytes, env: Mapping[str, str]) -> bool:
     """Whether this user said these bytes of `file`. A note that cannot be read says nothing."""
-    if env.get(VARIABLE) == "1":
+    if env.get(VARIABLE, "") not in ("", "0"):
         return True
     try:
-        digest, _, _ = note_of(file, env).read_bytes().partition(b"\n")
+        fd = os.open(note_of(file, env), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # never waits
     except OSError:
         return False
-    return digest == _digest(content).encode("ascii")
+    try:
+        return os.read(fd, _SIZE) == _digest(content).encode("ascii") + b"\n"
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
 
 
 def note(file: Path, content: bytes, env: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ import fsspec
 import pytest
 
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
-from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows, without_users
+from ctxkit.fleet.sources import SourceFile, holds, is_url, join, listed, local, may_have_rows
 from tests.compressed import packed
 from tests.fleet.optional import library
 
@@ -136,12 +136,6 @@ def test_no_url_is_a_bug_or_tells_its_password(url: str) -> None:
         list(listed([url]))
     told = f"{caught.value.message} {caught.value.hint}"
     assert url.partition(":")[0] in told and "u:sesame" not in told and "sesame@127" not in told.replace("/sesame@", "")
-
-
-def test_users_of_urls() -> None:
-    """Up to the last @ before the path; other texts stay."""
-    assert without_users("GET https://u:p@ss@host/a@b failed") == "GET https://…@host/a@b failed"
-    assert without_users("s3://bucket/a@b, me@here") == "s3://bucket/a@b, me@here"
 
 
 class _Guarded(BaseHTTPRequestHandler):

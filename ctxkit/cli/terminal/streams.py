@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.terminal.style import WARNING, Line, Span, Styled, allowed, painted, text_of, with_text
 from ctxkit.core.text.json_text import dumps, finite
+from ctxkit.core.text.urls import without_users
 from ctxkit.core.text.utf8 import utf8
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def warn(text: str, error: CtxkitError | None = None, log: str | None = None) ->
     if Streams.events is None:
         say(Styled("ctxkit:", WARNING), f" {text}")
     elif not Streams.quiet:
-        _write_err(Streams.events.warning(text, error, log))
+        _write_err(Streams.events.warning(without_users(text), error, log))
 
 
 def hint(text: str, *, always: bool = False) -> None:
@@ -331,7 +332,7 @@ def _bytes(made: Line, colour: bool, end: str = "\n") -> bytes:
 def _err(*spans: Span, end: str = "\n") -> None:
     if Streams.progress is not None:
         Streams.progress.erase()
-    named = [with_text(span, with_log(text_of(span))) for span in spans]
+    named = [with_text(span, without_users(with_log(text_of(span)))) for span in spans]
     *lines, last = _fitting(_safe(named), Streams.err_columns, HANG)
     data = b"".join(_bytes(line, Streams.err_colour) for line in lines) + _bytes(last, Streams.err_colour, end)
     if Streams.pager is not None and Streams.pager.begun and Streams.err_columns:
