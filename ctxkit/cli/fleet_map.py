@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -41,7 +42,8 @@ def main(
     """
     if not words:
         raise Usage("which function?", f"{HINT}; functions: {', '.join(FUNCTIONS)}, or module:function of your own")
-    call = call_of(words[0], _options(asked.set or ()), os.getcwd())
+    folder = "" if sys.flags.safe_path else os.getcwd()  # asked here: a process of the pool always has that flag
+    call = call_of(words[0], _options(asked.set or ()), folder)
     if not words[1:]:
         raise Usage("which logs?", HINT)
     if output == "":

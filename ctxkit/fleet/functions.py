@@ -227,7 +227,7 @@ def _without_py(name: str) -> str:
 
 @contextmanager
 def _on_path(folder: str) -> Iterator[None]:
-    added = [folder] if folder and not sys.flags.safe_path and folder not in sys.path else []
+    added = [folder] if folder and folder not in sys.path else []
     sys.path[:0] = added
     try:
         yield
