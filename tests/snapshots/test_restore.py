@@ -118,8 +118,8 @@ def test_append_brings_what_is_missing(
 def test_messages_return_to_their_places(
     records: list[dict[str, Any]], before: list[Command], since: list[Command]
 ) -> None:
-    """Whatever was done: what is visible keeps its order, a message of the log stands at its number, copies at the end;
-    a second time there is nothing to bring, and undo gives the context from before.
+    """Whatever was done: what is visible keeps its order, and what comes back stands between it as in the snapshot; a
+    second time there is nothing to bring, and undo gives the context from before.
     """
     log = opened(as_bytes(records))
     for command in before:
@@ -131,22 +131,21 @@ def test_messages_return_to_their_places(
         tried(log, command)
     was, shape = list(log.names()), picture(log)
     op = log.restore(kept)
-    now, state = list(log.names()), log.state()
+    now = list(log.names())
     if op is None:
         assert now == was
         return
     assert isinstance(op, Restore) and op.mode == "place"
     brought = {item.n for item in op.items if item.n is not None}
-    copies = [ItemName(op.id, k) for k, item in enumerate(op.items, start=1) if item.n is None]
     assert [name for name in now if name in was and name not in brought] == [
         name for name in was if name not in brought
     ]
-    copies = [name for name in copies if not state.is_preamble(name)]
-    assert not copies or now[-len(copies) :] == copies
-    at_home = [
-        name for name in now if isinstance(name, int) and name > state.preamble and state.key(name)[:2] == (name, 0)
-    ]
-    assert at_home == sorted(at_home) and {n for n in brought if n > state.preamble} <= set(at_home)
+    came = {str(item.n or item.origin): item.n or ItemName(op.id, k) for k, item in enumerate(op.items, start=1)}
+    standing = [came.get(one, one) for one in (str(held.n or held.origin) for held in kept.held)]
+    places = [list(map(str, now)).index(str(name)) for name in standing if str(name) in map(str, now)]
+    stayed = [was.index(name) for held in kept.held if (name := held.n or 0) in was and name not in brought]
+    assert stayed != sorted(stayed) or places == sorted(places)
+    assert set(came.values()) <= set(now)
     assert log.restore(kept) is None
     log.undo()
     assert picture(log) == shape
