@@ -24,7 +24,8 @@ from ctxkit.core.times import iso, seconds
 class RestoreRequest(msgspec.Struct, frozen=True):
     """The request. `own`: the snapshot is of this log; `steps`: the step of each message, if not all have to come back;
     `as_it_is`: for each message, whether the log's message with its number is the same; `visible`: the names of the
-    context now. `append`: to the end, in its own log too.
+    context now. `append`: to the end, in its own log too. `shorter`: what is shown shorter now than the snapshot of
+    this log has it.
     """
 
     kept: Snapshot
@@ -35,6 +36,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     replace: bool = False
     summary: bool = False
     append: bool = False
+    shorter: frozenset[Name] = frozenset()
 
 
 def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
@@ -60,7 +62,7 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
         # settled: decided again, it would bring back messages that left since
         return Decision(op, said, list(_notes(state, wish, items)), settled=True)
     left = sorted(set(range(len(wish.kept.messages))) - set(places))
-    short = sum(wish.as_it_is[place] and wish.kept.held[place].n in state.board.stubs for place in left if wish.own)
+    short = sum(_name(wish.kept.held[place].n or wish.kept.held[place].origin) in wish.shorter for place in left)
     less = f"{short} shorter than in the {head.kind} (--replace brings the long ones)" if short else ""
     if not items:
         return Decision(None, f"All of {called} is visible already{less and ', '}{less}: nothing appended.")

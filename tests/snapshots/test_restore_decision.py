@@ -113,9 +113,9 @@ def test_order_of_the_snapshot(spec: str, held: Any, expected: str) -> None:
 
 def test_shorter_than_in_the_snapshot() -> None:
     """What is visible, but shortened since, is not all there."""
-    found = decided('trim 8 stubs={"2":"[cut]"}', kept(1, 2, 3))
+    found = decided("", kept(1, 2, 3), shorter=frozenset({2}))
     assert found.op is None and "visible already, 1 shorter than in the snapshot (--replace brings" in found.said
-    found = decided('trim 8 stubs={"2":"[cut]"} | forget 3', kept(1, 2, 3))
+    found = decided("forget 3", kept(1, 2, 3), shorter=frozenset({2, 3}))
     assert found.notes[-1].endswith(
         "left where they are: 2 of 3, 1 shorter than in the snapshot (--replace brings the long ones)"
     )
