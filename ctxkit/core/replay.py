@@ -386,24 +386,26 @@ class Fold:
                 board.flag(Names.of(flagged), protected=protected)
         place = {name: k for k, name in enumerate(names)}  # a number shows once, at its last place (18)
         keys: dict[Name, Key] = {}
+        bases: dict[Name, Key] = {}
         beside = isinstance(op, Restore) and op.mode != "replace"
         for name, k in place.items():
             keys[name] = at, entry.number, k, 0
             if isinstance(op, Restore) and beside:
-                put = self._behind(entry, after[name], keys, at) if op.mode == "place" else None
+                put = self._behind(entry, after[name], bases, at) if op.mode == "place" else None
                 own = put or self._own_key(name, op)
                 made = put is not None or (op.v >= PLACE_VERSION and isinstance(name, ItemName))
-                keys[name] = keys[name] if own is None else (*own, -entry.number, 2 * k) if made else own
+                bases[name] = keys[name] if own is None else own
+                keys[name] = (*own, -entry.number, 2 * k) if made and own is not None else bases[name]
         board.enter(list(keys), list(keys.values()), written(op.ts), entry.number if beside else None)
 
-    def _behind(self, entry: LedgerEntry, after: int | str | None, keys: dict[Name, Key], at: int) -> Key | None:
-        """The position of what an item stands right behind; None if it names nothing that is there. `keys`: of what
-        came before it in the op.
+    def _behind(self, entry: LedgerEntry, after: int | str | None, bases: dict[Name, Key], at: int) -> Key | None:
+        """The position of what an item stands right behind; None if it names nothing that is there. `bases`: what the
+        items before it in the op stand behind, so that a long row of them has short keys.
         """
         name = None if after is None else behind(after, entry.id)
         if name is None or not (name in self.board.items if isinstance(name, ItemName) else 0 <= name <= at):
             return None
-        return keys.get(name) or ((0,) if name == 0 else self.state.key(name))
+        return bases.get(name) or ((0,) if name == 0 else self.state.key(name))
 
     def _own_key(self, name: Name, op: Restore) -> Key | None:
         """The position to which a message of the log, or what was made of some, returns; None for the end (18, 68).

@@ -132,6 +132,7 @@ def _placed(state: State, wish: RestoreRequest, items: dict[int, Item]) -> list[
     found: list[Item] = []
     after, at = "0", -1
     last: Key = (0,)
+    base = last
     for place, name in enumerate(names):
         same, item = there.get(name), items.get(place)
         if item is not None and name is not None:
@@ -142,17 +143,19 @@ def _placed(state: State, wish: RestoreRequest, items: dict[int, Item]) -> list[
                 if not earlier or (limit is not None and key >= limit):
                     break
                 if own is not None and key > last:
-                    after, last, at = str(stays[more]), key, more
+                    after, last, base, at = str(stays[more]), key, key, more
             fits = home if home is None or item.n is not None else (*home, *mine)
             if fits is None or fits <= last or (limit is not None and fits >= limit):
                 if same is not None:
-                    after, last = str(same), state.key(same)
+                    after, base = str(same), state.key(same)
                 item = msgspec.structs.replace(item, after=int(after) if after.isdecimal() else after)
-                fits = *last, *mine
+                fits = *base, *mine
             found.append(item)
             after, last = str(item.n) if item.n is not None else f".{len(found)}", fits
+            base = fits[:-2] if fits[-2:] == mine else fits
         if same is not None and (item is None or state.key(same) > last):
             after, last, at = str(same), state.key(same), index[same]
+            base = last
     return found
 
 
