@@ -16,7 +16,6 @@ from msgspec import structs
 
 from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
-from ctxkit.core.context import entry
 from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import SyntheticKind
@@ -284,7 +283,7 @@ class Trimming:
     def left_of(self, made: TrimPlan, name: Name) -> int:
         """Tokens that a plan leaves of message `name`, which it does not drop."""
         stub = made.stubs.get(name)
-        saved = 0 if stub is None else self.saves(name, stubbed(self.log.full(entry(self.state, name)), stub))
+        saved = 0 if stub is None else self.saves(name, stubbed(self.log.unshortened(name), stub))
         return self.tokens[name] - saved
 
     def summarized(self, name: Name) -> Names:
