@@ -423,12 +423,14 @@ def _decision(found: Trimming, made: TrimPlan) -> Decision:
 
 def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
     """A note on the summaries that a plan drops, since the content of all messages that they replace goes with them."""
-    state = found.state
-    gone = [name for name in made.dropped if found.summarized(name)]
+    state, dropped = found.state, {*made.dropped}
+    units = [unit for unit in found.units if unit.rank == TrimRank.SUMMARY and dropped.issuperset(unit.names)]
+    gone = {name: found.summarized(name) for unit in units for name in unit.names}
     if not gone:
         return []
-    named = ", ".join(f"the summary {state.label(name)} of {state.brief(found.summarized(name))}" for name in gone)
-    return [f"dropped: {named}; `ctxkit recall LOG {state.label(gone[0])} --apply` brings it back"]
+    told = (f"the summary {state.label(name)}" + (f" of {state.brief(of)}" if of else "") for name, of in gone.items())
+    named, first = ", ".join(told), state.label(next(iter(gone)))
+    return [f"dropped: {named}; `ctxkit recall LOG {first} --apply` brings it back"]
 
 
 def _unused(found: Trimming, made: TrimPlan) -> list[str]:

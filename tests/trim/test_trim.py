@@ -510,3 +510,16 @@ def test_what_cannot_be_cut_is_named() -> None:
         assert (size(log) >= 900) == shortened == (3 in log.names())
         named = [note for note in log.notes if "are not used" in note]
         assert [re.search(r"nothing can be cut in (\S+) ", note)[1] for note in named] == ([] if shortened else ["3"])  # type: ignore[index]
+
+
+def test_a_summary_of_a_program_that_leaves_is_named() -> None:
+    """As one of ours is: what it told is no longer in the context in any form."""
+    told = "This session is being continued from a previous conversation, in which so much was said "
+    log = opened(lines(
+        {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": told + "again" * 90}, {"role": "assistant", "content": "Fine."},
+        {"role": "user", "content": "And now? " * 20},
+    ))  # fmt: skip
+    log.trim(95)
+    assert 3 not in log.names()
+    assert "dropped: the summary 3; `ctxkit recall LOG 3 --apply` brings it back" in log.notes
