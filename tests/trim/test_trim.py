@@ -472,6 +472,17 @@ def test_a_shortened_summary_can_be_shortened_again_and_come_back(tmp_path: Path
     assert summaries(log) == [text]
 
 
+@pytest.mark.parametrize("share", [0.9, 0.6, 0.3])
+def test_a_forget_in_a_summary_makes_no_context_larger(share: float, tmp_path: Path) -> None:
+    """However short a trim made the summary: what is told without the message has at most as many tokens."""
+    log = condensed(tmp_path / "chat.jsonl")
+    log.trim(int(size(log) * share))
+    for n in range(3, 112, 18):
+        before = size(log)
+        log.forget([n])
+        assert size(log) <= before and len(summaries(log)) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
