@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import msgspec
 
-from ctxkit.core.board import LeftOut
 from ctxkit.core.chain import ChainBreak, breaks
 from ctxkit.core.context import Bounds, Entry, Projection, entries, entry, listed, shown_names
 from ctxkit.core.derive.usage import MARK, Figures, Fit, RequestUsage, usage, window
@@ -429,13 +428,6 @@ class OpenLog:
     def original(self, name: Name) -> Content:
         """A message in full, whatever ops shortened it to."""
         return self.content(name) if isinstance(name, int) else content_of(self.state().board.items[name].message)
-
-    def unshortened(self, name: Name) -> Content:
-        """A message as it was before any op shortened it. Parts of it that ops left out stay out."""
-        one = entry(self.state(), name)
-        return self.full(
-            msgspec.structs.replace(one, stub=LeftOut(one.stub.parts) if isinstance(one.stub, LeftOut) else None)
-        )
 
     def is_summary(self, n: int) -> bool:
         """Whether a message is a summary that the log's own program made."""

@@ -11,8 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from ctxkit.content.calls import Calls
 from ctxkit.content.summary_lines import SummaryLines
+from ctxkit.core.board import LeftOut
+from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Message, Result, Text
 from ctxkit.logfile.open import words
@@ -117,12 +121,12 @@ class Shortening:
         [name, *more] = self.units[place].names
         if more or not self._may(name, TrimRank.SUMMARY):
             return
-        if all(isinstance(part, Text) for part in self.log.unshortened(name).parts):
+        if all(isinstance(part, Text) for part in unshortened(self.log, name).parts):
             yield from self._cut(name, LONG_TEXT, STALE)
 
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that keeps more of each text, by up to `tokens`; None if a few tries find none."""
-        content = self.log.unshortened(cut.name)
+        content = unshortened(self.log, cut.name)
         ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST, LONG_TEXT, LEAST_USEFUL) else OLD
         found, target = None, max(1, cut.saves - tokens)
         # kept share, tokens saved above the target: all of a message that was shortened before is more than it has now
@@ -177,7 +181,7 @@ class Shortening:
 
     def _cut(self, name: Name, reason: str, ends: TextEnds) -> Iterator[Truncation]:
         """Yields a cut, if the message has fewer tokens with it than it has now."""
-        content = self.log.unshortened(name)
+        content = unshortened(self.log, name)
         stub = self._stub(content, reason, ends)
         saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
@@ -212,6 +216,12 @@ class Shortening:
 
     def _message(self, name: Name) -> Message | None:
         return self.calls.messages[name - 1] if isinstance(name, int) else None
+
+
+def unshortened(log: WritableLog, name: Name) -> Content:
+    """A message as it was before any op shortened it. Parts of it that ops left out stay out."""
+    one = entry(log.state(), name)
+    return log.full(structs.replace(one, stub=LeftOut(one.stub.parts) if isinstance(one.stub, LeftOut) else None))
 
 
 def _of_results(content: Content, reason: str, ends: TextEnds) -> Any:

@@ -35,7 +35,7 @@ from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
 from ctxkit.trim.plan import LARGE, TrimPlan, TrimRank, TrimUnit, plan
 from ctxkit.trim.ranking import Ranking
-from ctxkit.trim.shortening import Shortening
+from ctxkit.trim.shortening import Shortening, unshortened
 
 if TYPE_CHECKING:
     from ctxkit.core.state import State
@@ -283,7 +283,7 @@ class Trimming:
     def left_of(self, made: TrimPlan, name: Name) -> int:
         """Tokens that a plan leaves of message `name`, which it does not drop."""
         stub = made.stubs.get(name)
-        saved = 0 if stub is None else self.saves(name, stubbed(self.log.unshortened(name), stub))
+        saved = 0 if stub is None else self.saves(name, stubbed(unshortened(self.log, name), stub))
         return self.tokens[name] - saved
 
     def summarized(self, name: Name) -> Names:
