@@ -133,12 +133,17 @@ def identity(messages: list[dict[str, Any]], n: int) -> str:
 
 
 def items(text: str) -> list[dict[str, Any]]:
-    """`3-5,new:hello,7:changed,a2.1:words` -> numbers, a literal, two that changed; `!` after a name: protected."""
+    """`3-5,new:hello,7:changed,a2.1:words` -> numbers, a literal, two that changed; `!` after a name: protected.
+
+    `7>6`: behind 6.
+    """
     found: list[dict[str, Any]] = []
     for token in text.split(","):
         head, colon, words = token.partition(":")
         more = {"protected": True} if head.endswith("!") else {}
-        head = head.removesuffix("!")
+        head, _, behind = head.removesuffix("!").partition(">")
+        if behind:
+            more["after"] = int(behind) if behind.isdigit() else behind
         if not colon:
             found += [{"n": n, **more} for n in Ranges.parse(head)]
             continue

@@ -41,6 +41,8 @@ _QUOTED = re.compile(
     r'(?P<tool>\S+)(?: "[^\n]*?")?(?P<failed> failed(?: until #[\d.]+)?)? →|(?P<call>\S+)(?: [^\n:]*)?:)(?: |$)'
 )
 """Matches a heading with what it says of the lines below or behind it."""
+STATED = 2 * SHARE
+"""The most that the request and the state have of the head of a long text: `compact` writes them shorter."""
 _TAG = re.compile(r"\s*</?[\w-]+>\s*")
 """Matches a line that programs write around a summary, by which it is known as one."""
 FIRST = 4
@@ -87,7 +89,7 @@ class _Part(NamedTuple):
 
 class SummaryLines:
     """The lines of the summary `text`. Its head leaves last: its first line, with the request and the state of the
-    session; of a text that names no state its best lines, up to the share of a state.
+    session, as much as `compact` writes of these; of a text that names no state its best lines, up to the share of one.
     """
 
     def __init__(self, text: str) -> None:
@@ -95,7 +97,7 @@ class SummaryLines:
         self._rows: dict[int, _Row] = {}
         """Place of a line -> it, without blank lines, marks of gaps, and titles."""
         self._blocks: list[_Block] = [_Block((), _BARE, is_marked=True)]
-        head, has_state = self._read()
+        head, has_state = self._read(max(LONGEST, int(STATED * len(text))))
         ordered = self._ordered({*head})
         self._parts = [_Part(place, 0, len(self._rows[place].text)) for place in head]
         room = SHARE * len(text) - sum(part.size for part in self._parts)
@@ -111,11 +113,12 @@ class SummaryLines:
         many = max(self._fewest, bisect_right(self._sizes, letters))
         return "\n".join(self._laid_out(self._parts[:many]))
 
-    def _read(self) -> tuple[list[int], bool]:
+    def _read(self, room: int) -> tuple[list[int], bool]:
         """Finds the lists and the quoted messages. Returns the places of the head, and whether it has the request or
-        the state.
+        the state, of which it has at most `room` characters.
         """
         head: list[int] = []
+        asks = -1
         last = max((place for place, line in enumerate(self._lines) if line.strip()), default=-1)
         state, quotes, stated, block, title = False, False, False, 0, -1
         for place, line in enumerate(self._lines):
@@ -131,13 +134,15 @@ class SummaryLines:
                 if not state:
                     continue
             found = _QUOTED.match(line) if quotes else None
-            asked = line.startswith(REQUESTED) or (place - 1 in head[1:] and line.startswith("  "))
-            asked = asked and place - 1 in head
+            asked = place - 1 in head and line.startswith("  " if place - 1 == asks else REQUESTED)
+            asks = place if asked else asks
             stated = stated or asked
             framed = _TAG.fullmatch(line) is not None and (len(self._rows) < FIRST or place == last)
             first = not self._rows and len(line) <= LONGEST
-            if state or asked or first or framed or line.startswith(OPENING):
+            of_state = state or asked or line.startswith(OPENING)
+            if first or framed or (of_state and len(line) <= room):
                 head.append(place)
+                room -= len(line)
             if found is None:
                 self._rows[place] = _Row("", line, block)
                 continue

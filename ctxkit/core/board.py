@@ -21,8 +21,12 @@ from ctxkit.core.ops import Index, path
 from ctxkit.core.sets.interval_index import IntervalIndex
 from ctxkit.core.sets.ranges import Ranges
 
-Key = tuple[int, int, int, int]
-"""Where an entry stands: message number it follows, ordinal of the op that put it there, place within it, offset."""
+Key = tuple[int, ...]
+"""Where an entry stands: message number it follows, ordinal of the op that put it there, place within it, offset.
+
+What a restore put right behind an entry has that one's key and two more: minus the ordinal of the restore, so that the
+newest stands closest, and twice the place in it, so that a summary fits before it.
+"""
 
 Flags = tuple[Names, Names]
 """Protected, and unprotected."""

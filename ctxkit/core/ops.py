@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, get_args
 
 import msgspec
 
-from ctxkit.core.item_names import Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.json_text import digest, finite
 from ctxkit.core.times import spoken
 
@@ -286,7 +286,8 @@ class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
     """One message that an edit or restore puts in: number `n` of this log, or a literal `message`.
 
     `origin` (`from`): the number or item name that it was made from, or, for one from elsewhere, `{"log", "n"}`, and
-    `{"snapshot"}` for the summary of one; `ts`: the original time, for display.
+    `{"snapshot"}` for the summary of one; `ts`: the original time, for display. `after`, in mode `place`: the name that
+    it stands right behind, `.K` for item K of the same op, 0 for the start.
     """
 
     n: int | None = None
@@ -294,6 +295,7 @@ class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
     origin: int | str | dict[str, Any] | None = None
     ts: Any = None
     protected: bool = False
+    after: int | str | None = None
 
 
 CONTEXT = "[PRIOR_CONTEXT_PROVIDED]"
@@ -462,6 +464,8 @@ def _converted(body: dict[str, Any], kind: type[Op]) -> Op:
             raise ValueError("an item is either a number `n` or a `message`")
         if isinstance(item.origin, str):
             Names.parse(item.origin)
+        if isinstance(item.after, str) and behind(item.after, "op") is None:
+            raise ValueError(f"{item.after!r} is not the name of one message")
     return op
 
 
@@ -475,6 +479,15 @@ def _check(field: str, value: object) -> None:
             _check(inner, getattr(value, inner))
     elif field in NAME_FIELDS and isinstance(value, str):
         Names.parse(value)
+
+
+def behind(after: int | str, op: str) -> Name | None:
+    """The name in an item's `after`; `op`: the id of the op that the item is of. None if it is no single name.
+    Raises ValueError for what is no name.
+    """
+    if isinstance(after, int):
+        return after
+    return Names.parse(op + after if after.startswith(".") else after).single
 
 
 def path(place: Index) -> tuple[int, ...]:

@@ -35,10 +35,11 @@ from ctxkit.core.ops import (
     Undo,
     Unprotect,
     Window,
+    behind,
 )
 from ctxkit.core.ops import Item as WireItem
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.state import Boundary, DroppedItem, LiveMark, OpEnd, State
+from ctxkit.core.state import Boundary, DroppedItem, LiveMark, OpEnd, State, recorded
 from ctxkit.core.times import written
 from ctxkit.core.transcript import ProgramCut, Transcript
 
@@ -147,12 +148,6 @@ def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> Whe
             assert_never(op)
 
 
-def _names(text: str, at: int) -> Names:
-    """Names as recorded (replay 8), without numbers above `at`: an op applies only to what the log held then."""
-    names = Names.parse(text)
-    return Names(names.numbers & Ranges.span(1, at), names.items)
-
-
 class Fold:
     """Applies one op after the other to a state."""
 
@@ -177,7 +172,7 @@ class Fold:
             case Mark(label=label):
                 self.state.marks.append(LiveMark(source, entry.id, label, at))
             case Clear(agent=None):
-                self.boundary(source, at, _names(op.keep, at), spare_preamble=True, kind="clear")
+                self.boundary(source, at, recorded(op.keep, at), spare_preamble=True, kind="clear")
             case Clear():
                 self.clear_agent(source, at, op)
             case Rewind():
@@ -188,15 +183,15 @@ class Fold:
             case Forget():
                 self.forget(source, op)
             case Recall():
-                self.board.recall(_names(op.ids, at))
+                self.board.recall(recorded(op.ids, at))
             case Protect() | Unprotect():
-                self.board.flag(_names(op.ids, at), protected=isinstance(op, Protect))
+                self.board.flag(recorded(op.ids, at), protected=isinstance(op, Protect))
             case Window():
                 self.window(source, op)
             case Compact():
                 self.compact(entry, op)
             case Trim():
-                self.board.take_out(Exclusion(source, "trim", _names(op.ids, at)))
+                self.board.take_out(Exclusion(source, "trim", recorded(op.ids, at)))
                 self.stubs(op.stubs, at)
                 self.leave_out(op.parts, at)
             case Edit(items=items):
@@ -242,7 +237,7 @@ class Fold:
 
     def clear_agent(self, source: int, at: int, op: Clear) -> None:
         """The messages with the agent's name leave, with whole steps, except the preamble; marks stay (6, 59)."""
-        state, keep = self.state, _names(op.keep, at)
+        state, keep = self.state, recorded(op.keep, at)
         named = Ranges.of(m.n for m in state.messages[:at] if m.agent == op.agent)
         items = [name for name, item in self.board.items.items() if item.message.get("agent") == op.agent]
         closed = state.steps.close(Names(named, items))
@@ -280,7 +275,7 @@ class Fold:
         """`ids` are taken as recorded; forgetting a summary by name forgets its messages (replay 8, 9)."""
         at = op.at.messages
         self.leave_out(op.parts, at)
-        names = _names(op.ids, at) | _names(op.planning, at)
+        names = recorded(op.ids, at) | recorded(op.planning, at)
         for name in names.items & self.board.telling.keys():
             names = names | self.board.telling[name].tells
         words = {_summary_name(retold.op): retold for retold in op.summaries if retold.text is not None}
@@ -322,7 +317,7 @@ class Fold:
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
         """Replaces `ids` by a summary at the place of the first one (replay 12, 13)."""
         state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
-        before = _names(op.tells, op.at.messages)
+        before = recorded(op.tells, op.at.messages)
         if missing := state.missing(ids) | lost(state, before):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
             away = (out.source for out in board.holding(missing) if out.kind not in HIDING)
@@ -333,7 +328,7 @@ class Fold:
         self.stubs(op.stubs, op.at.messages)
         if not ids:
             return
-        place, sub, index, offset = state.first_key(ids)
+        *lead, offset = state.first_key(ids)
         board.take_out(Exclusion(source, "compact", ids))
         if op.text is not None:
             tells = ids | before
@@ -341,12 +336,12 @@ class Fold:
                 tells = tells | board.telling[name].tells
             message = {"role": "user", "content": op.text}
             board.bring(ContextItem(ItemName(entry.id, 1), source, "user", message, tells=tells, summary=True))
-            board.enter([ItemName(entry.id, 1)], [(place, sub, index, offset - 1)], None)
+            board.enter([ItemName(entry.id, 1)], [(*lead, offset - 1)], None)
 
     def leave_out(self, parts: dict[str, list[Index]], at: int) -> None:
         """Remove parts of messages that stay."""
         for text, places in parts.items():
-            for name in _names(text, at):
+            for name in recorded(text, at):
                 self.board.leave_out(name, places)
 
     def tells(self, name: str, stub: object) -> bool:
@@ -358,7 +353,7 @@ class Fold:
     def stubs(self, stubs: dict[str, object], at: int) -> None:
         for text, content in stubs.items():
             if self.tells(text, content):
-                self.board.shorten(_names(text, at), content)
+                self.board.shorten(recorded(text, at), content)
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
         """The items of an edit or restore are added in order, at the end; those of a restore that have a place return
@@ -366,6 +361,7 @@ class Fold:
         """
         board, at = self.board, op.at.messages
         names: list[Name] = []
+        after: dict[Name, int | str | None] = {}
         flags: dict[bool, list[Name]] = {True: [], False: []}
         brought: list[ContextItem] = []
         for k, wire in enumerate(items, start=1):
@@ -377,6 +373,7 @@ class Fold:
             else:
                 self.state.warnings.append(f"{op.name} {entry.number}: there is no message {wire.n} to bring back")
                 continue
+            after[names[-1]] = wire.after
             origin = brought[-1].origin if wire.n is None else None
             if wire.protected or (origin is not None and origin in board.protected):
                 flags[True].append(names[-1])
@@ -388,32 +385,38 @@ class Fold:
             if flagged:
                 board.flag(Names.of(flagged), protected=protected)
         place = {name: k for k, name in enumerate(names)}  # a number shows once, at its last place (18)
-        keys: list[Key] = [(at, entry.number, k, 0) for k in place.values()]
+        keys: dict[Name, Key] = {}
+        bases: dict[Name, Key] = {}
         beside = isinstance(op, Restore) and op.mode != "replace"
-        if isinstance(op, Restore) and beside:
-            keys = [self._own_key(name, op) or key for name, key in zip(place, keys, strict=True)]
-        board.enter(list(place), keys, written(op.ts), entry.number if beside else None)
+        for name, k in place.items():
+            keys[name] = at, entry.number, k, 0
+            if isinstance(op, Restore) and beside:
+                put = self._behind(entry, after[name], bases, at) if op.mode == "place" else None
+                own = put or self._own_key(name, op)
+                made = put is not None or (op.v >= PLACE_VERSION and isinstance(name, ItemName))
+                bases[name] = keys[name] if own is None else own
+                keys[name] = (*own, -entry.number, 2 * k) if made and own is not None else bases[name]
+        board.enter(list(keys), list(keys.values()), written(op.ts), entry.number if beside else None)
+
+    def _behind(self, entry: LedgerEntry, after: int | str | None, bases: dict[Name, Key], at: int) -> Key | None:
+        """The position of what an item stands right behind; None if it names nothing that is there. `bases`: what the
+        items before it in the op stand behind, so that a long row of them has short keys.
+        """
+        name = None if after is None else behind(after, entry.id)
+        if name is None or not (name in self.board.items if isinstance(name, ItemName) else 0 <= name <= at):
+            return None
+        return bases.get(name) or ((0,) if name == 0 else self.state.key(name))
 
     def _own_key(self, name: Name, op: Restore) -> Key | None:
-        """The position to which a message of the log returns; None for the end (18, 68).
+        """The position to which a message of the log, or what was made of some, returns; None for the end (18, 68).
 
-        The system preamble returns to the start, in ops of `v` 2 also before a summary that tells it (69).
+        In ops of `v` 1 only a message of the system preamble returns, and behind a summary that tells it (69).
         """
-        state, board, stem = self.state, self.board, name
-        if op.v >= PLACE_VERSION and state.is_preamble(stem):
-            while isinstance(stem, ItemName) and stem in board.items and board.items[stem].origin is not None:
-                stem = board.items[stem].origin or stem  # it was shortened, or is a copy of a copy
-        if not isinstance(stem, int) or not (state.is_preamble(stem) or op.mode == "place"):
-            return None
-        own = state.rank.get(stem, (stem, 0, 0, 0))
-        if op.v >= PLACE_VERSION and stem not in board.effective:  # where its program put it, if it did
-            own = board.keys.get(stem, own)
-        if not state.is_preamble(stem) or op.v < PLACE_VERSION:
-            return own
-        if not (tellers := board.tellers(Names(Ranges.span(stem, stem)))):
-            return own
-        place, sub, index, offset = min(state.key(item.name) for item in tellers)
-        return min(own, (place, sub, index, offset - 1))
+        state = self.state
+        if op.v < PLACE_VERSION:
+            own = isinstance(name, int) and state.is_preamble(name)
+            return state.rank.get(name, (name, 0, 0, 0)) if own and isinstance(name, int) else None
+        return state.home(name) if op.mode == "place" or state.is_preamble(name) else None
 
     def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> ContextItem:
         """A literal inherits the flags of its `from`, and still stands for the messages of a summary (replay 29,
@@ -423,31 +426,11 @@ class Fold:
         role = message.get("role")
         item = ContextItem(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)
         origin = Names.parse(str(wire.origin)).single if isinstance(wire.origin, int | str) else None
-        item.tells = self._told(origin, entry.number)
+        item.tells = state.told(origin, entry.number)
         if origin in self.board.items or (isinstance(origin, int) and 0 < origin <= at):
             item.origin = origin
             item.preamble, item.first = state.is_preamble(origin), state.is_first(origin)
         return item
-
-    def _told(self, name: Name | None, before: int) -> Names:
-        """The messages that the item `name` stands for; its text outlives the op that wrote it, so a void compact's
-        `ids` count too.
-        """
-        if not isinstance(name, ItemName):
-            return NOTHING
-        if name in self.board.items:
-            return self.board.items[name].tells
-        source = self.state.ledger.by_id.get(name.op)
-        if source is None or source.number >= before:
-            return NOTHING
-        match source.op:
-            case Compact(ids=ids, tells=more, at=at) if name.k == 1:
-                return _names(ids, at.messages) | _names(more, at.messages)
-            case Edit(items=items) | Restore(items=items) if name.k <= len(items):
-                origin = items[name.k - 1].origin
-                return self._told(Names.parse(origin).single, source.number) if isinstance(origin, str) else NOTHING
-            case _:  # it brought nothing in under this name
-                return NOTHING
 
     def cut(self, source: int, cut: ProgramCut) -> None:
         """The program's own compaction or rollback, at its row (replay 26).
@@ -460,9 +443,10 @@ class Fold:
         summaries = [name for name, item in items.items() if item.summary and not item.tells - gone]
         self.take_out(Exclusion(source, "program", gone | Names(items=summaries)))
         if cut.moved:
-            place, sub, position, _ = state.key(cut.after)
+            key = state.key(cut.after)
+            lead = key[:3] if len(key) == 4 else (*key, 0)
             steps = range(2, 2 * len(cut.moved) + 1, 2)  # even: a summary stands right before what it replaces
-            self.board.place(cut.moved, [(place, sub, position, step) for step in steps])
+            self.board.place(cut.moved, [(*lead, step) for step in steps])
 
 
 def _summary_name(text: str) -> ItemName:

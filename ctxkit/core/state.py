@@ -14,9 +14,10 @@ from itertools import chain
 import msgspec
 
 from ctxkit.core.board import HIDING, Board, ContextItem, Key
-from ctxkit.core.item_names import ItemName, Name, Names, column
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, column
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
+from ctxkit.core.ops import Compact, Edit, Restore
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.steps import Steps
 from ctxkit.core.times import MessageTimes, written
@@ -62,6 +63,12 @@ class DroppedItem(msgspec.Struct, frozen=True):
 
     item: ContextItem
     source: int
+
+
+def recorded(text: str, at: int) -> Names:
+    """Names as recorded (replay 8), without numbers above `at`: an op applies only to what the log held then."""
+    names = Names.parse(text)
+    return Names(names.numbers & Ranges.span(1, at), names.items)
 
 
 class State:
@@ -201,6 +208,48 @@ class State:
         if found is None and isinstance(name, int):
             found = self.rank.get(name, (name, 0, 0, 0))
         return found if found is not None else (self.count + 1, 0, 0, 0)
+
+    def home(self, name: Name) -> Key | None:
+        """Where a restore puts `name`, or what was made of it: the place of the number that it comes from, or of the
+        first one that it tells (68); of the system preamble the start, before a summary that tells it (69). None if
+        it has no such place.
+        """
+        board, stem = self.board, name
+        while isinstance(stem, ItemName) and stem in board.items and board.items[stem].origin is not None:
+            stem = board.items[stem].origin or stem  # it was shortened, or is a copy of a copy
+        if isinstance(stem, ItemName):
+            told = self.told(stem, len(self.ledger.entries) + 1).numbers
+            if not told:
+                return None
+            *lead, offset = min(self._natural(*pair) for pair in told.pairs())
+            return *lead, offset - 1
+        own = self.rank.get(stem, (stem, 0, 0, 0))
+        if stem not in board.effective:  # where its program put it, if it did
+            own = board.keys.get(stem, own)
+        if not self.is_preamble(stem) or not (tellers := board.tellers(Names(Ranges.span(stem, stem)))):
+            return own
+        *lead, offset = min(self.key(item.name) for item in tellers)
+        return min(own, (*lead, offset - 1))
+
+    def told(self, name: Name | None, before: int) -> Names:
+        """The messages that the item `name` stands for; its text outlives the op that wrote it, so a void compact's
+        `ids` count too. `before`: the number of the op that asks.
+        """
+        if not isinstance(name, ItemName):
+            return NOTHING
+        if name in self.board.items:
+            return self.board.items[name].tells
+        source = self.ledger.by_id.get(name.op)
+        if source is None or source.number >= before:
+            return NOTHING
+        match source.op:
+            case Compact(ids=ids, tells=more, at=at) if name.k == 1:
+                return recorded(ids, at.messages) | recorded(more, at.messages)
+            case Edit(items=items) | Restore(items=items) if name.k <= len(items):
+                origin = items[name.k - 1].origin
+                return self.told(Names.parse(origin).single, source.number) if isinstance(origin, str) else NOTHING
+            case _:  # it brought nothing in under this name
+                return NOTHING
 
     def ordered(self, names: Names) -> Sequence[Name]:
         """These names in the order of the context."""

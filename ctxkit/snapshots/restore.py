@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.decision import Decision
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.ops import Op, Restore
 from ctxkit.core.roles import ASSISTANT
@@ -116,7 +117,7 @@ def plan(
     own = is_own(log, kept)
     wish = RestoreRequest(
         kept, own, () if replace or summary else steps_of(kept), _as_it_is(log, kept) if own else b"",
-        log.listed(), replace, summary, append
+        log.listed(), replace, summary, append, frozenset(_shorter(log, kept)) if own else frozenset()
     )  # fmt: skip
     found = decided(log.state(), log.here(), wish)
     if isinstance(found.op, Restore):
@@ -160,6 +161,18 @@ def _is_answer(one: Entry) -> bool:
         one.message.calls if one.message is not None else one.item is not None and one.item.message.get("tool_calls")
     )
     return one.role in ASSISTANT and not calls
+
+
+def _shorter(log: OpenLog, kept: Snapshot) -> Iterator[Name]:
+    """What ops shortened to less than the snapshot has."""
+    state = log.state()
+    for held, record in zip(kept.held, kept.messages, strict=True):
+        name = Names.parse(str(held.n or held.origin)).single
+        if name in state.board.stubs and (isinstance(name, int) or name in state.board.items):
+            shown = entry(state, name)
+            [now] = records([(log.full(shown), shown)])
+            if len(canonical(now)) < len(canonical(record)):
+                yield name
 
 
 def _as_it_is(log: OpenLog, kept: Snapshot) -> bytes:

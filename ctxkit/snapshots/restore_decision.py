@@ -1,8 +1,8 @@
 """restore: brings back the messages of a snapshot that are not visible now, all of it, or only its summary.
 
-Pure. In the log that the snapshot was taken of, messages come back by their numbers, at their places (replay 68).
-Messages that were shortened or changed, and all messages in another log, come back as copies that name their origin, at
-the end (replay 47, 48).
+Pure. In the log that the snapshot was taken of, messages come back to where they stood (replay 68), by their numbers;
+those that were shortened or changed as copies that name their origin. In another log all are copies, at the end
+(replay 47, 48).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from ctxkit.core.board import Key
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.ops import PLACE_VERSION, VERSION, Edit, Item, LogPosition, Restore
@@ -23,7 +24,8 @@ from ctxkit.core.times import iso, seconds
 class RestoreRequest(msgspec.Struct, frozen=True):
     """The request. `own`: the snapshot is of this log; `steps`: the step of each message, if not all have to come back;
     `as_it_is`: for each message, whether the log's message with its number is the same; `visible`: the names of the
-    context now. `append`: to the end, in its own log too.
+    context now. `append`: to the end, in its own log too. `shorter`: what is shown shorter now than the snapshot of
+    this log has it.
     """
 
     kept: Snapshot
@@ -34,6 +36,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     replace: bool = False
     summary: bool = False
     append: bool = False
+    shorter: frozenset[Name] = frozenset()
 
 
 def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
@@ -43,7 +46,7 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
     known = {"id": head.session_id, "at": msgspec.to_builtins(head.at)}
     mode = "replace" if wish.replace else "append"
     if wish.own and not (wish.replace or wish.summary or wish.append):
-        mode, wish = "place", msgspec.structs.replace(wish, as_it_is=_whole_steps(wish))
+        mode = "place"
     if wish.summary:
         item = summary_item(wish.kept)
         if not wish.replace and _identity(item) in map(_identity, _brought(state, wish.visible)):
@@ -58,16 +61,22 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
         said = f"The context is {called} again: {count}."
         # settled: decided again, it would bring back messages that left since
         return Decision(op, said, list(_notes(state, wish, items)), settled=True)
-    if not items:
-        return Decision(None, f"All of {called} is visible already: nothing appended.")
     left = sorted(set(range(len(wish.kept.messages))) - set(places))
+    short = sum(_name(wish.kept.held[place].n or wish.kept.held[place].origin) in wish.shorter for place in left)
+    less = f"{short} shorter than in the {head.kind} (--replace brings the long ones)" if short else ""
+    if not items:
+        return Decision(None, f"All of {called} is visible already{less and ', '}{less}: nothing appended.")
+    if mode == "place":
+        items = _placed(state, wish, dict(zip(places, items, strict=True)))
     numbers = Names.of(item.n for item in items if item.n is not None)
     told = state.board.tellers(numbers & state.preamble_names())
     version = PLACE_VERSION if mode == "place" or told else VERSION  # an older ctxkit would read another order
     op = Restore(at=at, v=version, items=items, mode=mode, snapshot=known, skipped=str(_skipped(wish, left)))
     notes = list(_notes(state, wish, items))
     if left:
-        notes.append(f"visible already, left where they are: {len(left)} of {len(wish.kept.messages)}")
+        notes.append(
+            f"visible already, left where they are: {len(left)} of {len(wish.kept.messages)}{less and ', '}{less}"
+        )
     return Decision(op, f"Restored {count} of {called}{'' if mode == 'place' else ', at the end'}.", notes)
 
 
@@ -82,14 +91,6 @@ def summary_item(kept: Snapshot) -> Item:
     quoted = "\n".join(f"> {line}" for line in (head.summary or "(no summary)").splitlines())
     message = {"role": "user", "content": f"{origin}\n\n{quoted}"}
     return Item(message=message, origin={"snapshot": head.session_id})
-
-
-def _whole_steps(wish: RestoreRequest) -> bytes:
-    """`as_it_is`, where a step of which one message comes as a copy comes as copies: these go to the end, and a result
-    before its call is sent to no model.
-    """
-    copied = {step for step, same in zip(wish.steps, wish.as_it_is, strict=True) if not same}
-    return bytes(step not in copied for step in wish.steps)
 
 
 def _missing(state: State, wish: RestoreRequest) -> list[int]:
@@ -110,6 +111,66 @@ def _missing(state: State, wish: RestoreRequest) -> list[int]:
         if not there:
             steps.add(wish.steps[place])
     return [place for place in range(len(wish.kept.held)) if wish.steps[place] in steps]
+
+
+def _placed(state: State, wish: RestoreRequest, items: dict[int, Item]) -> list[Item]:
+    """`items`, by their places in the snapshot, each so that it stands behind what stands before it there, and behind
+    what is visible of earlier messages: at its own place, else right `after` that.
+    """
+    names = [_name(held.n or held.origin) for held in wish.kept.held]
+    comes = {item.n for item in items.values()}
+    stays = [name for name in wish.visible if name not in comes]
+    homes = [state.home(name) for name in stays]
+    there, index = _standing(state, stays), {name: at for at, name in enumerate(stays)}
+    ahead: list[Key | None] = []
+    first: Key | None = None
+    for place in reversed(range(len(names))):
+        ahead.append(first)
+        if place not in items and (name := there.get(names[place])) is not None:
+            first = state.key(name)
+    ahead.reverse()
+    found: list[Item] = []
+    after, at = "0", -1
+    last: Key = (0,)
+    base = last
+    for place, name in enumerate(names):
+        same, item = there.get(name), items.get(place)
+        if item is not None and name is not None:
+            home, limit, mine = state.home(name), ahead[place], (-len(state.ledger.entries) - 1, 2 * len(found) + 2)
+            for more in range(at + 1, len(stays)):  # what is visible of earlier messages, whether the snapshot has it
+                own, key = homes[more], state.key(stays[more])
+                earlier = state.is_preamble(stays[more]) if home is None else own is None or own < home
+                if not earlier or (limit is not None and key >= limit):
+                    break
+                if own is not None and key > last:
+                    after, last, base, at = str(stays[more]), key, key, more
+            fits = home if home is None or item.n is not None else (*home, *mine)
+            if fits is None or fits <= last or (limit is not None and fits >= limit):
+                if same is not None:
+                    after, base = str(same), state.key(same)
+                item = msgspec.structs.replace(item, after=int(after) if after.isdecimal() else after)
+                fits = *base, *mine
+            found.append(item)
+            after, last = str(item.n) if item.n is not None else f".{len(found)}", fits
+            base = fits[:-2] if fits[-2:] == mine else fits
+        if same is not None and (item is None or state.key(same) > last):
+            after, last, at = str(same), state.key(same), index[same]
+            base = last
+    return found
+
+
+def _standing(state: State, names: Sequence[Name]) -> dict[Name | None, Name]:
+    """For each of `names`, and for what it was made from, the one that stands for it."""
+    found: dict[Name | None, Name] = {}
+    for name in names:
+        stem: Name | None = name
+        while isinstance(stem, ItemName) and stem in state.board.items:
+            stem = state.board.items[stem].origin
+            found.setdefault(stem, name)
+        for item in _brought(state, [name]):
+            if isinstance(item.origin, int | str):
+                found.setdefault(_name(item.origin), name)
+    return {**found, **{name: name for name in names}}
 
 
 def _item(wish: RestoreRequest, place: int) -> Item:
@@ -153,7 +214,7 @@ def _skipped(wish: RestoreRequest, places: Sequence[int]) -> Names:
 def _notes(state: State, wish: RestoreRequest, items: Sequence[Item]) -> Iterator[str]:
     copies = sum(item.n is None for item in items)
     if copies and wish.own:
-        where = "" if wish.replace else ", at the end"
+        where = ", at the end" if wish.append else ""
         yield f"brought back as copies{where}, because they were shortened, summarized or written differently: {copies}"
     if wish.replace:
         return

@@ -1,7 +1,7 @@
 """Plans a trim: which units are dropped and which messages are shortened, so that a context fits a budget. Pure.
 
 Never dropped: the system prompt, instructions, protected messages, the current task. The other ranks, highest first:
-the last answer, the heads of summaries, the newest step, files being edited, the latest exchanges, older exchanges;
+the heads of summaries, the last answer, the newest step, files being edited, the latest exchanges, older exchanges;
 within a rank the newest first. A summary is text by lines: once the newest step has its place, it gets the share of the
 room that it held of the context, so its least useful lines leave in turn with the oldest steps. Steps that are done
 with (FINISHED, SUPERSEDED: the strategy `episodes` alone) leave before anything else. Old results are shortened before
@@ -30,8 +30,8 @@ class TrimRank(IntEnum):
     LATEST = 3
     EDITED = 4
     STEP = 5
-    SUMMARY = 6
-    ANSWER = 7
+    ANSWER = 6
+    SUMMARY = 7
     TASK = 8
     PROTECTED = 9
     INSTRUCTION = 10
@@ -53,7 +53,7 @@ REASONS = {
     TrimRank.FINISHED: "finished, its effect is in the files", TrimRank.SUPERSEDED: "superseded by a later step",
     TrimRank.EXCHANGE: "oldest exchange", TrimRank.LATEST: "oldest step",
     TrimRank.EDITED: "a file being edited, no room was left", TrimRank.STEP: "the newest step, which does not fit",
-    TrimRank.SUMMARY: "its head does not fit", TrimRank.ANSWER: "the last answer, which does not fit",
+    TrimRank.ANSWER: "the last answer, which does not fit", TrimRank.SUMMARY: "its head does not fit",
 }  # fmt: skip
 TOO_LARGE = "too large for the remaining room"
 
@@ -276,12 +276,18 @@ class _Room:
                 if self.sizes[place] > LARGE * self.budget:
                     self._shorten(place)
             size = sum([self.sizes[place] for place in run])
+        if size > self.left and self.units[first].rank == TrimRank.ANSWER:
+            self._cut(self.cuts.words(first))
+            size = self.sizes[first]
         if size <= self.left:
             self._keep(run)
 
     def _give_shares(self) -> None:
-        """Gives each summary that is shortened the share of the room that it held of the context, if there is room."""
-        for cut in [cut for cut in self.made.values() if self.units[cut.unit].rank == TrimRank.SUMMARY]:
+        """Gives each summary that is shortened the share of the room that it held of the context, if there is room;
+        after them the last answer.
+        """
+        short = [cut for cut in self.made.values() if TrimRank.ANSWER <= self.units[cut.unit].rank <= TrimRank.SUMMARY]
+        for cut in sorted(short, key=lambda cut: self.units[cut.unit].rank, reverse=True):
             share = self.units[cut.unit].tokens * self.budget // self.total
             more = min(self.left, share - self.sizes[cut.unit])
             if cut.unit in self.stays and more > 0:

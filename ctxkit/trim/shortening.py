@@ -3,7 +3,7 @@
 Results of tools come first: superseded ones, then stale ones, the oldest first; on request also arguments of old calls.
 Large units can be shortened however new they are, and a long first message down to FIRST tokens. This module decides
 the order and the texts; `trim/plan.py` decides how many are shortened. A summary is shortened by lines
-(`content/summary_lines.py`).
+(`content/summary_lines.py`). What was shortened before can be shortened further, always from its original text.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from ctxkit.content.calls import Calls
 from ctxkit.content.summary_lines import SummaryLines
-from ctxkit.core.board import shortening
+from ctxkit.core.board import LeftOut
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Message, Result, Text
@@ -115,21 +117,20 @@ class Shortening:
                 yield from self._cut(name, LARGE_INPUT, OLD)
 
     def words(self, place: int) -> Iterator[Truncation]:
-        """Yields a cut of a unit that is one message of words, which nobody shortened; not of what the model thought
-        with them.
-        """
+        """Yields a cut of a unit that is one message of words; not of what the model thought with them."""
         [name, *more] = self.units[place].names
         if more or not self._may(name, TrimRank.SUMMARY):
             return
-        if all(isinstance(part, Text) for part in self.log.full(entry(self.state, name)).parts):
+        if all(isinstance(part, Text) for part in unshortened(self.log, name).parts):
             yield from self._cut(name, LONG_TEXT, STALE)
 
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that keeps more of each text, by up to `tokens`; None if a few tries find none."""
-        content = self.log.full(entry(self.state, cut.name))
+        content = unshortened(self.log, cut.name)
         ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST, LONG_TEXT, LEAST_USEFUL) else OLD
         found, target = None, max(1, cut.saves - tokens)
-        low, high = (0.0, float(cut.saves - target)), (1.0, float(-target))  # kept share, tokens saved above the target
+        # kept share, tokens saved above the target: all of a message that was shortened before is more than it has now
+        low, high = (0.0, float(cut.saves - target)), (1.0, float(self.saves(cut.name, content) - target))
         below: bool | None = None
         for _ in range(STEPS):
             share = low[0] + (high[0] - low[0]) * low[1] / max(1, low[1] - high[1])
@@ -163,18 +164,14 @@ class Shortening:
         )
 
     def _may(self, name: Name, below: TrimRank) -> bool:
-        """Whether a message may be shortened: its rank is below `below`, and it is not shortened or excluded yet."""
-        return (
-            self.units[self.places[name]].rank < below
-            and shortening(self.state.board.stubs.get(name)) is None
-            and not (self.exclude and self.exclude.intersection(self.calls.tools(name)))
-        )
+        """Whether a message may be shortened: its rank is below `below`, and its tools are not excluded."""
+        excluded = self.exclude and self.exclude.intersection(self.calls.tools(name))
+        return self.units[self.places[name]].rank < below and not excluded
 
     def _is_long_first(self, name: Name, tokens: int) -> bool:
         """Whether it is long, and protected only as the first message: it may be shortened, but not dropped."""
         state = self.state
-        alone = state.is_first(name) and not state.protected(name) and shortening(state.board.stubs.get(name)) is None
-        return alone and tokens > FIRST
+        return state.is_first(name) and not state.protected(name) and tokens > FIRST
 
     def _first(self, name: Name, tokens: int) -> Iterator[Truncation]:
         """Yields a cut of the first message that leaves at least FIRST tokens."""
@@ -183,7 +180,8 @@ class Shortening:
             yield (self.wider(cut, room) or cut) if room > 0 else cut
 
     def _cut(self, name: Name, reason: str, ends: TextEnds) -> Iterator[Truncation]:
-        content = self.log.full(entry(self.state, name))
+        """Yields a cut, if the message has fewer tokens with it than it has now."""
+        content = unshortened(self.log, name)
         stub = self._stub(content, reason, ends)
         saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
@@ -218,6 +216,12 @@ class Shortening:
 
     def _message(self, name: Name) -> Message | None:
         return self.calls.messages[name - 1] if isinstance(name, int) else None
+
+
+def unshortened(log: WritableLog, name: Name) -> Content:
+    """A message as it was before any op shortened it. Parts of it that ops left out stay out."""
+    one = entry(log.state(), name)
+    return log.full(structs.replace(one, stub=LeftOut(one.stub.parts) if isinstance(one.stub, LeftOut) else None))
 
 
 def _of_results(content: Content, reason: str, ends: TextEnds) -> Any:

@@ -16,7 +16,6 @@ from msgspec import structs
 
 from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
-from ctxkit.core.context import entry
 from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import SyntheticKind
@@ -36,7 +35,7 @@ from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
 from ctxkit.trim.plan import LARGE, TrimPlan, TrimRank, TrimUnit, plan
 from ctxkit.trim.ranking import Ranking
-from ctxkit.trim.shortening import Shortening
+from ctxkit.trim.shortening import Shortening, unshortened
 
 if TYPE_CHECKING:
     from ctxkit.core.state import State
@@ -284,7 +283,7 @@ class Trimming:
     def left_of(self, made: TrimPlan, name: Name) -> int:
         """Tokens that a plan leaves of message `name`, which it does not drop."""
         stub = made.stubs.get(name)
-        saved = 0 if stub is None else self.saves(name, stubbed(self.log.full(entry(self.state, name)), stub))
+        saved = 0 if stub is None else self.saves(name, stubbed(unshortened(self.log, name), stub))
         return self.tokens[name] - saved
 
     def summarized(self, name: Name) -> Names:
@@ -424,12 +423,14 @@ def _decision(found: Trimming, made: TrimPlan) -> Decision:
 
 def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
     """A note on the summaries that a plan drops, since the content of all messages that they replace goes with them."""
-    state = found.state
-    gone = [name for name in made.dropped if found.summarized(name)]
+    state, dropped = found.state, {*made.dropped}
+    units = [unit for unit in found.units if unit.rank == TrimRank.SUMMARY and dropped.issuperset(unit.names)]
+    gone = {name: found.summarized(name) for unit in units for name in unit.names}
     if not gone:
         return []
-    named = ", ".join(f"the summary {state.label(name)} of {state.brief(found.summarized(name))}" for name in gone)
-    return [f"dropped: {named}; `ctxkit recall LOG {state.label(gone[0])} --apply` brings it back"]
+    told = (f"the summary {state.label(name)}" + (f" of {state.brief(of)}" if of else "") for name, of in gone.items())
+    named, first = ", ".join(told), state.label(next(iter(gone)))
+    return [f"dropped: {named}; `ctxkit recall LOG {first} --apply` brings it back"]
 
 
 def _unused(found: Trimming, made: TrimPlan) -> list[str]:

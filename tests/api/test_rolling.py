@@ -1152,7 +1152,7 @@ def test_a_summary_by_rules_reads_a_bounded_part(monkeypatch: pytest.MonkeyPatch
         context.add({"role": "tool", "tool_call_id": f"c{n}", "content": f"line {n} of it\n" * size})
         context.context()
     assert all(sum(sizes) <= 40_000 or len(sizes) == 1 for sizes in read) and max(map(len, read)) > 2
-    assert context.status().compacts > 5
+    assert context.status().compacts > 1
 
 
 @pytest.mark.parametrize("doing", ["context", "add", "status", "recall"])

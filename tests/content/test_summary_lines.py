@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.content.state_header import SHARE
-from ctxkit.content.summary_lines import LEFT_OUT, SummaryLines
+from ctxkit.content.summary_lines import LEFT_OUT, LONGEST, STATED, SummaryLines
 from ctxkit.core.board import is_of
 from ctxkit.core.derive import synthetic_messages
 from ctxkit.core.messages import Content, Text
@@ -57,7 +57,9 @@ PLAIN = "The work so far.\n\n" + "\n\n".join(
     f"{n}. In /src/m{n}.py the total is {n * 7}.\nThis went well." for n in range(40)
 )
 SENTENCES = " ".join(f"The file /src/m{n}.py was changed, and total {n * 7} was set." for n in range(40))
-TEXTS = [RULES, STORY, PLAIN, SENTENCES, "one line", "a\n\n\nb\n", "Messages:\n#1 user: hi"]
+BULLETS = "State:\n" + "\n".join(f"- In /src/m{n}.py the total is {n * 7}, and it went well." for n in range(80))
+REQUEST = "By hand.\nLast request: " + BULLETS.replace("\n", "\n  ")
+TEXTS = [RULES, STORY, PLAIN, SENTENCES, BULLETS, REQUEST, "one line", "a\n\n\nb\n", "Messages:\n#1 user: hi"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -84,6 +86,16 @@ def test_the_head_is_the_request_and_the_state() -> None:
     assert head == RULES.partition("\n\nFiles edited:")[0]
     assert SummaryLines(STORY).best(0).startswith(STORY.partition("\n> Goal")[0])
     assert "  KeyError: 'user' in login" in SummaryLines(STORY).best(0)
+
+
+@given(
+    st.sampled_from(["State:\n", "Last request: ", "[messages ", "By hand.\n\nState:\n", "By hand.\nLast request: "]),
+    st.lists(st.tuples(st.sampled_from(["", "- ", "  ", "[messages "]), st.integers(1, 900)), max_size=40),
+)
+def test_a_head_is_no_longer_than_the_share_of_a_state(start: str, rows: list[tuple[str, int]]) -> None:
+    """However much a text calls its request or its state; the lines beyond are ranked as all others."""
+    text = start + "\n".join(f"{mark}{n} " + "word " * (size // 5) for n, (mark, size) in enumerate(rows))
+    assert len(SummaryLines(text).best(0)) <= 2 * LONGEST + STATED * len(text)
 
 
 def test_without_a_state_the_best_lines_are_the_head() -> None:

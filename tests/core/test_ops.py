@@ -17,7 +17,7 @@ NAMES = st.sampled_from(["", "1", "3-9,16-30", "45,b3.1"])
 TEXT = st.text(max_size=5)
 MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "tool"]), "content": TEXT})
 ITEM = st.one_of(
-    st.builds(Item, n=st.integers(1, 60), protected=st.booleans()),
+    st.builds(Item, n=st.integers(1, 60), protected=st.booleans(), after=st.sampled_from([None, 0, 7, ".2", "a4.1"])),
     st.builds(Item, message=MESSAGE, origin=st.sampled_from([None, 45, "a4.1", {"log": "x", "n": 3}]), ts=TEXT),
 )
 STUBS = st.dictionaries(st.sampled_from(["31", "b3.1"]), TEXT)

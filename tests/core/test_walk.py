@@ -215,7 +215,10 @@ def written(seed: int, count: int) -> bytes:
             case "undo":
                 op["op"] = f"o{chosen.randint(max(0, k - 4), k)}"
             case "edit" | "restore":
-                op["items"] = [{"n": chosen.randint(1, 11)}, {"message": {"role": "user", "content": f"said {k}"}}]
+                literal: dict[str, object] = {"message": {"role": "user", "content": f"said {k}"}}
+                op["items"] = [{"n": chosen.randint(1, 11)}, literal]
+                after = chosen.choice([{}, {"after": chosen.randint(0, 12)}, {"after": ".1"}, {"after": f"o{k - 3}.2"}])
+                literal |= {**after, **chosen.choice([{}, {"from": 3}, {"from": f"o{chosen.randint(0, 9)}.1"}])}
                 op |= {"mode": chosen.choice(["replace", "append", "place"]), "v": 2} if kind == "restore" else {}
             case "compact":
                 op |= {"ids": some, "text": f"summary {k}"}

@@ -60,8 +60,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "core",
         "A restored system message stands at the end, not where the preamble is.",
         "ctxkit/core/replay.py",
-        'if not isinstance(stem, int) or not (state.is_preamble(stem) or op.mode == "place"):',
-        'if not isinstance(stem, int) or op.mode != "place":',
+        'op.mode == "place" or state.is_preamble(name)',
+        'op.mode == "place"',
         1,
     ),
     Mutant(

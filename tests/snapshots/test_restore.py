@@ -108,8 +108,9 @@ def test_append_brings_what_is_missing(
         assert now == was
         return
     brought: list[Any] = [item.n for item in op.items if item.n is not None]  # type: ignore[attr-defined]
-    stayed = [name for name in was if name not in brought]
-    assert now[: len(stayed)] == stayed and len(now) == len(stayed) + len(op.items)  # type: ignore[attr-defined]
+    stayed, state = [name for name in was if name not in brought], log.state()
+    behind = [name for name in now if name in stayed or not state.is_preamble(name)]
+    assert behind[: len(stayed)] == stayed and len(now) == len(stayed) + len(op.items)  # type: ignore[attr-defined]
     assert log.restore(kept, append=True) is None
 
 
@@ -118,8 +119,8 @@ def test_append_brings_what_is_missing(
 def test_messages_return_to_their_places(
     records: list[dict[str, Any]], before: list[Command], since: list[Command]
 ) -> None:
-    """Whatever was done: what is visible keeps its order, a message of the log stands at its number, copies at the end;
-    a second time there is nothing to bring, and undo gives the context from before.
+    """Whatever was done: what is visible keeps its order, and what comes back stands between it as in the snapshot; a
+    second time there is nothing to bring, and undo gives the context from before.
     """
     log = opened(as_bytes(records))
     for command in before:
@@ -131,22 +132,21 @@ def test_messages_return_to_their_places(
         tried(log, command)
     was, shape = list(log.names()), picture(log)
     op = log.restore(kept)
-    now, state = list(log.names()), log.state()
+    now = list(log.names())
     if op is None:
         assert now == was
         return
     assert isinstance(op, Restore) and op.mode == "place"
     brought = {item.n for item in op.items if item.n is not None}
-    copies = [ItemName(op.id, k) for k, item in enumerate(op.items, start=1) if item.n is None]
     assert [name for name in now if name in was and name not in brought] == [
         name for name in was if name not in brought
     ]
-    copies = [name for name in copies if not state.is_preamble(name)]
-    assert not copies or now[-len(copies) :] == copies
-    at_home = [
-        name for name in now if isinstance(name, int) and name > state.preamble and state.key(name)[:2] == (name, 0)
-    ]
-    assert at_home == sorted(at_home) and {n for n in brought if n > state.preamble} <= set(at_home)
+    came = {str(item.n or item.origin): item.n or ItemName(op.id, k) for k, item in enumerate(op.items, start=1)}
+    standing = [came.get(one, one) for one in (str(held.n or held.origin) for held in kept.held)]
+    places = [list(map(str, now)).index(str(name)) for name in standing if str(name) in map(str, now)]
+    stayed = [was.index(name) for held in kept.held if (name := held.n or 0) in was and name not in brought]
+    assert stayed != sorted(stayed) or places == sorted(places)
+    assert set(came.values()) <= set(now)
     assert log.restore(kept) is None
     log.undo()
     assert picture(log) == shape
@@ -299,15 +299,21 @@ REAL = transcripts("claude-code", "codex", "pi", "copilot-cli", "swe-agent", "mi
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_real_sessions(path: Path, tmp_path: Path) -> None:
-    """Their context comes back exactly after a clear, in place after any forget, and into an empty log."""
+    """Their context comes back exactly after a clear, after any forget and replacing restore, and in an empty log."""
     log = Log.open(path, sidecar=tmp_path / "beside", clock=lambda: NOW)
     if not log.names():
         pytest.skip("nothing is in its context")
     kept, was = log.snapshot().kept, list(log.names())
     if leaving := was[1::3]:
         log.forget(leaving, include_protected=True)  # type: ignore[arg-type]  # they are numbers
+        part = keep(log)
         log.restore(kept)
         assert list(log.names()) == was
+        if part.messages:
+            log.restore(part, replace=True)
+            log.restore(kept)
+            now = keep(log)
+            assert now.messages == kept.messages
     log.clear()
     assert log.restore("latest", replace=True) is not None
     now = keep(log)

@@ -74,13 +74,51 @@ def test_steps_come_whole() -> None:
     assert items(decided("forget 3", kept(1, 2, 3, 4), steps=[0, 1, 1, 3])) == [2, 3]
 
 
-def test_a_step_with_a_copy_comes_as_copies() -> None:
-    """A result at its place before a call at the end would be sent to no model; with --append all stay together."""
+def test_a_copy_stands_where_the_snapshot_has_it() -> None:
+    """At the place of its number, so that a step stays whole; with --append all stay together."""
     some = kept(1, 2, 3, 4)
-    for append, expected in ((False, [None, None, 4]), (True, [2, None, 4])):
+    for append, where in ((False, "copies, because"), (True, "copies, at the end, because they were shortened")):
         found = decided("forget 2-4", some, steps=[0, 1, 1, 3], as_it_is=bytes([1, 1, 0, 1]), append=append)
-        assert [item.n for item in found.op.items] == expected and items(found) == [2, 3, 4]
-    assert "at the end, because they were shortened" in decided("clear", some, as_it_is=bytes(4)).notes[0]
+        assert [item.n for item in found.op.items] == [2, None, 4] and items(found) == [2, 3, 4]
+        assert [item.after for item in found.op.items] == [None] * 3 and where in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "held", "expected"),
+    [
+        ("edit 1-2,5-8", range(1, 9), "1-8"),
+        ("edit 1-2,5-8 | forget 7", range(1, 9), "1-8"),
+        ("edit 5-8", range(1, 9), "1-8"),
+        ("edit 1-4 | 9", range(1, 9), "1-9"),
+        ("edit 1,6-8,2", range(1, 9), "1,6-8,2-5"),  # beside what stood before it
+        ("edit 1-2,4:changed,6-8", range(1, 9), "1-3,@1.3,4-8"),
+        ("edit 1-2,4:changed,6-8", (1, 2, 3, 5, 6), "1-3,@1.3,5-8"),
+        ("edit new:mine,2-8", range(1, 9), "1,@1.1,2-8"),
+        ("compact 2-6 | clear", (1, "a1.1", 7, 8), "1,@3.2,7-8"),
+        ("compact 2-6 | undo @1", (1, "a1.1", 7, 8), "1,@3.1,2-8"),
+        ("edit 3,1,2 | clear", (3, 1, 2), "3,1-2"),
+        ("edit 1,new:mine,2-8 | clear", (1, "a1.2", 2, 3), "1,@3.2,2-3"),
+        ("edit new:mine,2-8 | clear", ("a1.1", 2, 3), "@3.1,2-3"),
+        ("clear | 9 | restore 3:cut mode=place v=2", (1, 2, 3, 4), "1-3,@2.1,4,9"),
+        ("edit 1-2,4:changed,6-8", (5,), "1-2,@1.3,5-8"),
+        ("edit 4,new:mine", (5,), "4-5,@1.2"),
+    ],
+)
+def test_order_of_the_snapshot(spec: str, held: Any, expected: str) -> None:
+    """What comes back stands where it stood in the snapshot, between what comes back with it and what is there."""
+    found = decided(spec, kept(*held))
+    records = build.appended(build.log(f"1-8 | {spec}"), found.op)
+    assert build.written(shown_names(build.state_of(records))) == expected
+
+
+def test_shorter_than_in_the_snapshot() -> None:
+    """What is visible, but shortened since, is not all there."""
+    found = decided("", kept(1, 2, 3), shorter=frozenset({2}))
+    assert found.op is None and "visible already, 1 shorter than in the snapshot (--replace brings" in found.said
+    found = decided("forget 3", kept(1, 2, 3), shorter=frozenset({2, 3}))
+    assert found.notes[-1].endswith(
+        "left where they are: 2 of 3, 1 shorter than in the snapshot (--replace brings the long ones)"
+    )
 
 
 def test_nothing_to_bring() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxkit.trim.plan import LARGE, NEAR, TrimPlan, TrimRank, TrimUnit, Truncation, plan
 
-F, U, E, L, X, N, Y, A, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
+F, U, E, L, X, N, A, Y, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
 RANKS = [*[rank for rank in TrimRank if rank not in (N, A, T)], F, E, E, L, L, L]
 UNITS = st.lists(
     st.tuples(st.integers(1, 500), st.sampled_from(RANKS), st.booleans()), min_size=1, max_size=30
@@ -47,7 +47,7 @@ class Cuts:
 
     def words(self, place: int) -> Iterator[Truncation]:
         """The same."""
-        if place % 5 == 4 and self.units[place].rank < Y:
+        if (place % 5 == 4 or self.units[place].rank == A) and self.units[place].rank < Y:
             yield from self._cut(place, "long text")
 
     def is_first(self, place: int) -> bool:
@@ -162,17 +162,20 @@ def test_nothing_is_shortened_in_vain(case: Case) -> None:
 
 @given(CASES)
 def test_the_last_answer_stays(case: Case) -> None:
-    """Whenever it fits beside what never goes; the newest step whenever it fits beside both."""
+    """Whenever it fits beside what never goes and the heads of summaries; the newest step whenever it fits beside all
+    that.
+    """
     units, cuts, budget = case
     found = plan(units, cuts, budget)
     if found is None:
         return
-    left, room = kept(units, found), budget - sum(unit.tokens for unit in units if unit.rank >= T)
+    left, room = kept(units, found), budget - sum(unit.tokens for unit in units if unit.rank >= Y)
+    room += sum(cut.saves for place, unit in enumerate(units) if unit.rank == Y for cut in cuts.large(place))
     for rank in (A, N):
         for place, unit in enumerate(units):
-            if unit.rank == rank and unit.tokens <= room:
-                assert place in left
-                room -= unit.tokens
+            if unit.rank == rank:
+                assert place in left or unit.tokens > room
+                room -= left.get(place, 0)
 
 
 @given(CASES)
@@ -289,7 +292,7 @@ def test_an_exchange_that_leaves_in_part() -> None:
 
 @given(CASES)
 def test_a_summary_goes_only_when_its_head_does_not_fit(case: Case) -> None:
-    """Beside what never goes and the last answer, each as short as it can be."""
+    """Beside what never goes, as short as it can be."""
     units, cuts, budget = case
     found = plan(units, cuts, budget)
     if found is None or sum(unit.rank == Y for unit in units) != 1:
@@ -299,6 +302,21 @@ def test_a_summary_goes_only_when_its_head_does_not_fit(case: Case) -> None:
     if place not in left:
         head = units[place].tokens - sum(cut.saves for cut in cuts.large(place))
         assert head + sum(size for other, size in left.items() if units[other].rank > Y) > budget
+
+
+ONE = made((100, Y), (80, A), (10, T))
+
+
+@example((ONE, Cuts(ONE, [0.7, 0, 0]), 85), 1.2)
+@given(CASES, st.floats(1, 3))
+def test_a_larger_budget_keeps_the_memory(case: Case, times: float) -> None:
+    """A summary that stays with one budget stays with every larger one, whatever else fits then."""
+    units, cuts, budget = case
+    found, other = plan(units, cuts, budget), plan(units, cuts, int(budget * times))
+    if found is not None and sum(unit.rank == Y for unit in units) == 1:
+        assert other is not None
+        [place] = [place for place, unit in enumerate(units) if unit.rank == Y]
+        assert place in kept(units, other) or place not in kept(units, found)
 
 
 @given(CASES)

@@ -457,7 +457,7 @@ def test_a_shortened_summary_can_be_shortened_again_and_come_back(tmp_path: Path
     path = tmp_path / "chat.jsonl"
     log = condensed(path)
     [text] = summaries(log)
-    for share in (0.8, 0.5, 0.3):
+    for share in (0.8, 0.5, 0.4):
         log.trim(int(size(log) * share))
     [brief] = summaries(log)
     [name] = [name for name in log.names() if not isinstance(name, int)]
@@ -470,6 +470,17 @@ def test_a_shortened_summary_can_be_shortened_again_and_come_back(tmp_path: Path
     assert summaries(log) == [brief]
     log.recall([name])
     assert summaries(log) == [text]
+
+
+@pytest.mark.parametrize("share", [0.9, 0.6, 0.3])
+def test_a_forget_in_a_summary_makes_no_context_larger(share: float, tmp_path: Path) -> None:
+    """However short a trim made the summary: what is told without the message has at most as many tokens."""
+    log = condensed(tmp_path / "chat.jsonl")
+    log.trim(int(size(log) * share))
+    for n in range(3, 112, 18):
+        before = size(log)
+        log.forget([n])
+        assert size(log) <= before and len(summaries(log)) == 1
 
 
 @pytest.mark.slow
@@ -511,3 +522,16 @@ def test_what_cannot_be_cut_is_named() -> None:
         assert (size(log) >= 900) == shortened == (3 in log.names())
         named = [note for note in log.notes if "are not used" in note]
         assert [re.search(r"nothing can be cut in (\S+) ", note)[1] for note in named] == ([] if shortened else ["3"])  # type: ignore[index]
+
+
+def test_a_summary_of_a_program_that_leaves_is_named() -> None:
+    """As one of ours is: what it told is no longer in the context in any form."""
+    told = "This session is being continued from a previous conversation, in which so much was said "
+    log = opened(lines(
+        {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": told + "again" * 90}, {"role": "assistant", "content": "Fine."},
+        {"role": "user", "content": "And now? " * 20},
+    ))  # fmt: skip
+    log.trim(95)
+    assert 3 not in log.names()
+    assert "dropped: the summary 3; `ctxkit recall LOG 3 --apply` brings it back" in log.notes

@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Bring a snapshot back into the context.
 
-    Messages of the snapshot that are not visible now return to their places, with whole steps; copies, of messages
-    that were shortened or are of another log, come at the end, in the snapshot's order. --append puts all at the end.
+    Messages of the snapshot that are not visible now return to their places, with whole steps; those that were
+    shortened come as copies. Messages of another log come at the end, as copies. --append puts all at the end.
     They keep their times for display; for windows they are as new as the restore. --replace takes everything else out:
     the context is exactly the snapshot, in its order. --summary adds only its summary, and none of its messages.
 

@@ -32,8 +32,8 @@ def command(
 
     The budget is --max-tokens (30%: of the limit), else the limit (of the config, or of the model) minus the reserve.
     Superseded and old results are shortened first. Then the oldest exchanges and steps go, in turn with the least
-    useful lines of summaries, after them files being edited, and last the newest step, the head of a summary and the
-    last answer; something large is shortened, or goes alone. The system prompt, instructions, protected messages and
+    useful lines of summaries, after them files being edited, and last the newest step, the last answer and the head
+    of a summary; something large is shortened, or goes alone. The system prompt, instructions, protected messages and
     the current task never go. A step is never split, and each cut has its reason: `ctxkit why LOG N`. If it fits
     already, nothing is appended. If it cannot fit: exit 1, and a pipe prints nothing, so that nothing too large is
     passed on.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.compact.extraction import extract
+from ctxkit.compact.extraction import Extraction
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.boundaries import as_told, stale
@@ -24,7 +24,9 @@ class Extract(Strategy):
         return plan.summarized() if plan.has_room() else plan.shortened()
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> str | None:
-        """Makes the summary again, within its former budget; None if it would not be shorter than the messages."""
+        """Makes the summary again, in at most as many tokens as it has now; None if it would not be shorter than the
+        messages. If nothing fits into so few tokens, since it was shortened, it has its former budget.
+        """
         if op.model is not None or not op.budget:
             return None
         state = log.state()
@@ -41,8 +43,9 @@ class Extract(Strategy):
                 messages[name] = log.full(entry(state, name))
         order = as_told(state, covered if op.tells else Names())
         pieces = all_pieces(sorted(messages.items(), key=lambda one: order(one[0])))
-        return extract(pieces, budget, counter.counts, covered=covered, label=state.label, focus=op.focus or "",
-            before=Names.parse(op.tells))  # fmt: skip
+        found = Extraction(pieces, counter.counts, state.label, focus=op.focus or "", before=Names.parse(op.tells))
+        now = sum(counter.counts([log.text(name) for name in state.board.telling if name.op == op.id]))
+        return found.text(min(budget, now), covered) or found.text(budget, covered)
 
 
 def _exists(log: WritableLog, name: Name) -> bool:

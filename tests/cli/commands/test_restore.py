@@ -35,6 +35,50 @@ def test_what_is_missing(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(SMALL)
 
 
+def test_behind_an_edit(tmp_path: Path) -> None:
+    """What an edit or a replacing restore took out stands where it stood, not before the system prompt."""
+    path = small(tmp_path)
+    good("snapshot", path, "-m", "all")
+    good("forget", path, "3-5")
+    good("snapshot", path, "-m", "part")
+    good("restore", path, "part", "--replace")
+    good("add", path, "one more")
+    good("restore", path, "all")
+    assert shown(path) == list(range(1, 13))
+
+
+def test_a_summary_and_a_shortened_message(tmp_path: Path) -> None:
+    """After a clear the log's own summary comes back before the newest question; so does what a trim shortened."""
+    path = small(tmp_path)
+    body = {"ctxkit": "compact", "v": 1, "id": "c1", "at": {"messages": 11}, "ids": "3-8", "text": "in short"}
+    with path.open("ab") as log:
+        log.write(lines({**body, "stubs": {"2": "short", "10": "shorter"}}))
+    was = good("show", path, "--json").values
+    good("snapshot", path, "-m", "S")
+    good("clear", path)
+    assert "at the end" not in good("restore", path, "S").err
+    now = good("show", path, "--json").values
+    assert len(now) == 6 and [one["parts"] for one in now] == [one["parts"] for one in was]
+
+
+def test_what_stays_shortened_is_said(tmp_path: Path) -> None:
+    """It is visible, but not all that the snapshot has; --replace brings that. Shortened in the snapshot too: all is
+    there.
+    """
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(SMALL + lines(*(message("user", f"{k} " + "long words " * 400, 20 + k) for k in range(3))))
+    good("snapshot", path, "-m", "long")
+    body = {"ctxkit": "trim", "v": 1, "id": "t1", "at": {"messages": 14}, "ids": "", "stubs": {"12": "12 long …"}}
+    with path.open("ab") as log:
+        log.write(lines(body))
+    ran = good("restore", path, "long")
+    assert "visible already, 1 shorter than in the snapshot (--replace brings the long ones): nothing" in ran.err
+    good("snapshot", path, "-m", "short")
+    assert "shorter" not in good("restore", path, "short").err
+    good("restore", path, "long", "--replace")
+    assert "shorter" not in good("restore", path, "long").err
+
+
 def test_at_the_end(tmp_path: Path) -> None:
     """--append: an op of the first version, and the report says where."""
     path = small(tmp_path)

@@ -72,7 +72,7 @@ def test_a_summary_that_is_dropped_is_named(tmp_path: Path) -> None:
     """With what it told, and how it comes back; the op's reason and `why` say the same."""
     path = small(tmp_path)
     good("compact", path, "3-8", "--summary-file", "-", stdin=b"The cart is fixed. " * 9)
-    err = good("trim", path, "--max-tokens", "45").err
+    err = good("trim", path, "--max-tokens", "32").err
     assert f"dropped: the summary 1.1 of 3-8; `ctxkit recall {path} 1.1 --apply` brings it back" in err, err
     [reason] = [text for name, text in ops(path)[-1]["reasons"].items() if not name.isdigit()]
     assert reason.startswith("a summary of 3-8, ")
