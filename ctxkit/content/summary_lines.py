@@ -97,27 +97,31 @@ class SummaryLines:
         self._rows: dict[int, _Row] = {}
         """Place of a line -> it, without blank lines, marks of gaps, and titles."""
         self._blocks: list[_Block] = [_Block((), _BARE, is_marked=True)]
-        head, has_state = self._read(max(LONGEST, int(STATED * len(text))))
+        frame, of_state, has_state = self._read(max(LONGEST, int(STATED * len(text))))
+        head = [*frame, *of_state]
         ordered = self._ordered({*head})
         self._parts = [_Part(place, 0, len(self._rows[place].text)) for place in head]
         room = SHARE * len(text) - sum(part.size for part in self._parts)
         while ordered and not has_state and (not self._parts or ordered[0].size <= room):
             room -= ordered[0].size
             self._parts.append(ordered.pop(0))
-        self._fewest = len(self._parts)
+        self._least, self._fewest = max(1, len(frame)), len(self._parts)
         self._parts += ordered
         self._sizes = list(accumulate(self._lengths()))
 
-    def best(self, letters: int) -> str:
-        """The head, and as many of the best lines as have about so many characters with it."""
-        many = max(self._fewest, bisect_right(self._sizes, letters))
+    def best(self, letters: int, *, whole_head: bool = True) -> str:
+        """The head, and as many of the best lines as have about so many characters with it. Without `whole_head` also
+        less of the head, but the lines by which it is known as a summary.
+        """
+        many = max(self._fewest if whole_head else self._least, bisect_right(self._sizes, letters))
         return "\n".join(self._laid_out(self._parts[:many]))
 
-    def _read(self, room: int) -> tuple[list[int], bool]:
-        """Finds the lists and the quoted messages. Returns the places of the head, and whether it has the request or
-        the state, of which it has at most `room` characters.
+    def _read(self, room: int) -> tuple[list[int], list[int], bool]:
+        """Finds the lists and the quoted messages. Returns the places of the head, by which it is known as a summary
+        and of the request and the state, of which it has at most `room` characters; and whether it has these.
         """
         head: list[int] = []
+        frame: list[int] = []
         asks = -1
         last = max((place for place, line in enumerate(self._lines) if line.strip()), default=-1)
         state, quotes, stated, block, title = False, False, False, 0, -1
@@ -142,6 +146,7 @@ class SummaryLines:
             of_state = state or asked or line.startswith(OPENING)
             if first or framed or (of_state and len(line) <= room):
                 head.append(place)
+                frame += [place] * (first or framed)
                 room -= len(line)
             if found is None:
                 self._rows[place] = _Row("", line, block)
@@ -150,7 +155,7 @@ class SummaryLines:
             block = self._open((title, place) if whole else (title,), _piece(found), is_marked=True)
             if not whole:
                 self._rows[place] = _Row(line[: found.end()], line[found.end() :], block)
-        return head, stated
+        return frame, [place for place in head if place not in frame], stated
 
     def _open(self, above: tuple[int, ...], piece: TextSegment, *, is_marked: bool) -> int:
         self._blocks.append(_Block(above, piece, is_marked))

@@ -93,7 +93,9 @@ class Cuts(Protocol):
         """
 
     def words(self, place: int) -> Iterable[Truncation]:
-        """Long texts of the unit at `place`, which are shortened only if it would leave else, and the room be empty."""
+        """Long texts of the unit at `place`, which are shortened only if it would leave else, and the room be empty; of
+        a summary a part of its head too.
+        """
 
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that saves less, by up to `tokens`; None if there is none."""
@@ -276,8 +278,11 @@ class _Room:
                 if self.sizes[place] > LARGE * self.budget:
                     self._shorten(place)
             size = sum([self.sizes[place] for place in run])
-        if size > self.left and self.units[first].rank == TrimRank.ANSWER:
-            self._cut(self.cuts.words(first))
+        if size > self.left and TrimRank.ANSWER <= self.units[first].rank <= TrimRank.SUMMARY:
+            for cut in self.cuts.words(first):
+                if cut.name in self.made:
+                    self._revert(self.made[cut.name])
+                self._apply(cut)
             size = self.sizes[first]
         if size <= self.left:
             self._keep(run)

@@ -55,6 +55,7 @@ FIRST = LONG
 SUPERSEDED, OLD_RESULT, OLD_INPUT = "superseded by message", "stale result", "old input"
 LARGE_RESULT, LARGE_INPUT, LONG_FIRST = "large result", "large input", "long first message"
 LEAST_USEFUL, LONG_TEXT = "without its least useful lines", "long text"
+PART_OF_HEAD = "without its least useful lines and a part of its head"
 LEVELS = 100
 """The most levels of nested arguments: more than any tool has, and far fewer than the interpreter's limit."""
 STEPS, CLOSE = 6, 0.05
@@ -117,8 +118,13 @@ class Shortening:
                 yield from self._cut(name, LARGE_INPUT, OLD)
 
     def words(self, place: int) -> Iterator[Truncation]:
-        """Yields a cut of a unit that is one message of words; not of what the model thought with them."""
+        """Yields a cut of a unit that is one message of words; not of what the model thought with them. Of a summary
+        that leaves only a part of its head.
+        """
         [name, *more] = self.units[place].names
+        if self.units[place].rank == TrimRank.SUMMARY and not more:
+            yield from self._cut(name, PART_OF_HEAD, STALE)
+            return
         if more or not self._may(name, TrimRank.SUMMARY):
             return
         if all(isinstance(part, Text) for part in unshortened(self.log, name).parts):
@@ -127,7 +133,11 @@ class Shortening:
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that keeps more of each text, by up to `tokens`; None if a few tries find none."""
         content = unshortened(self.log, cut.name)
-        ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST, LONG_TEXT, LEAST_USEFUL) else OLD
+        ends = (
+            STALE
+            if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST, LONG_TEXT, LEAST_USEFUL, PART_OF_HEAD)
+            else OLD
+        )
         found, target = None, max(1, cut.saves - tokens)
         # kept share, tokens saved above the target: all of a message that was shortened before is more than it has now
         low, high = (0.0, float(cut.saves - target)), (1.0, float(self.saves(cut.name, content) - target))
@@ -189,19 +199,20 @@ class Shortening:
 
     def _stub(self, content: Content, reason: str, ends: TextEnds) -> Any:
         """The stub of a message that is shortened for this reason; None if nothing in it is long enough."""
-        if reason == LEAST_USEFUL:
-            return of_words(content, lambda text: self._fewer_lines(text, ends.share))
+        if reason in (LEAST_USEFUL, PART_OF_HEAD):
+            whole = reason == LEAST_USEFUL
+            return of_words(content, lambda text: self._fewer_lines(text, ends.share, whole_head=whole))
         if reason in (OLD_INPUT, LARGE_INPUT):
             return _of_calls(content, reason, ends)
         if reason in (LONG_FIRST, LONG_TEXT) or not any(isinstance(part, Result) for part in content.parts):
             return of_words(content, lambda text: _ends_of(text, reason, ends))
         return _of_results(content, reason, ends)
 
-    def _fewer_lines(self, text: str, share: float) -> str:
+    def _fewer_lines(self, text: str, share: float, *, whole_head: bool) -> str:
         """The head of a summary, and its most useful lines: about this share of its characters."""
         if text not in self._summaries:
             self._summaries[text] = SummaryLines(text)
-        return self._summaries[text].best(int(share * len(text)))
+        return self._summaries[text].best(int(share * len(text)), whole_head=whole_head)
 
     def _superseded(self, name: Name) -> str | None:
         """The message that reads or writes again all that this result shows; None if there is none."""

@@ -134,6 +134,6 @@ def test_a_summary_of_a_program_is_known_as_one(start: str, end: str) -> None:
     """However short: else its words would be those of the user, and the current task."""
     text = f"{start} of the work:\n\n<summary>\n{PLAIN}\n</summary>\n{end}"
     for share in (0, 0.2, 0.4):
-        brief = SummaryLines(text.strip()).best(int(share * len(text)))
+        brief = SummaryLines(text.strip()).best(int(share * len(text)), whole_head=share > 0)
         kind = synthetic_messages.kind(Content("user", [Text(brief)]))
         assert kind == synthetic_messages.SyntheticKind.SUMMARY and len(brief) < len(text) * 0.8

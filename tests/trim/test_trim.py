@@ -457,7 +457,7 @@ def test_a_shortened_summary_can_be_shortened_again_and_come_back(tmp_path: Path
     path = tmp_path / "chat.jsonl"
     log = condensed(path)
     [text] = summaries(log)
-    for share in (0.8, 0.5, 0.4):
+    for share in (0.8, 0.5, 0.3):
         log.trim(int(size(log) * share))
     [brief] = summaries(log)
     [name] = [name for name in log.names() if not isinstance(name, int)]
