@@ -21,6 +21,7 @@ from ctxkit.core.text.json_structs import NoObject
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
 from ctxkit.core.text.utf8 import utf8
+from ctxkit.formats import session_folders
 from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.codex.content import item_of
 from ctxkit.formats.codex.inherited import LEGACY, MODE, PAGINATED
@@ -34,6 +35,8 @@ from ctxkit.formats.response_parts import parts_of
 _LAST = 1 << 60
 """The order of a row's own patch: insertions before it come first."""
 _IDS: tuple[Path, ...] = (("payload", "id"), ("payload", "session_id"))
+_USERS: dict[Path, bytes] = {("payload", "source"): b'"cli"', ("payload", "thread_source"): b'"user"'}
+"""What a `session_meta` says of a thread that a user began."""
 
 Span = tuple[int, int]
 Json = dict[str, Any]
@@ -114,8 +117,8 @@ def _renamed(raw: bytes, old: str, new: str, *, changed: bool) -> bytes:
     if not isinstance(payload, dict):
         return raw
     changes = {path: utf8(dumps(new)) for path in _IDS if new and payload.get(path[1]) == old}
-    if new and payload.get("thread_source") == "subagent":  # Codex lists and resumes threads of users alone
-        changes |= {("payload", "thread_source"): b'"user"', ("payload", "source"): b'"cli"'}
+    if new and session_folders.head("codex", raw).sub:  # Codex lists and resumes threads of users alone
+        changes |= {path: own for path, own in _USERS.items() if path[1] in payload}
     if changed and payload.get(MODE[1]) == PAGINATED:
         changes[MODE] = utf8(dumps(LEGACY))
     return spliced(raw, changes) if changes else raw

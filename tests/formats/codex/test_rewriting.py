@@ -86,14 +86,15 @@ def test_the_new_id_is_in_every_row_that_says_it() -> None:
     assert ids == [made.id, made.id, "other"]
 
 
-def test_a_subagents_thread_becomes_a_users() -> None:
-    """Codex lists the threads of users alone; in place it stays a subagent's."""
+@pytest.mark.parametrize("told", [{"thread_source": "subagent"}, {}])
+def test_a_subagents_thread_becomes_a_users(told: dict[str, str]) -> None:
+    """Codex lists the threads of users alone. Older ones say whose they are in `source` alone, and get no other key."""
     head, rest = logs.raw("meta | user:q | say:a").split(b"\n", 1)
     row = json.loads(head)
-    row["payload"] |= {"source": {"subagent": {"thread_spawn": {}}}, "thread_source": "subagent"}
+    row["payload"] |= {"cwd": "/x", "source": {"subagent": {"thread_spawn": {}}}, **told}
     made = opened(json.dumps(row).encode() + b"\n" + rest).session("codex")
     meta = json.loads(b"".join(made.pieces).split(b"\n")[0])["payload"]
-    assert (meta["source"], meta["thread_source"], meta["id"]) == ("cli", "user", made.id)
+    assert (meta["source"], meta.get("thread_source"), meta["id"]) == ("cli", "user" if told else None, made.id)
 
 
 @pytest.mark.parametrize("session", ["user:q | say:a | user:r", "user:p | user:q | say:a | rollback:1 | user:r"])
