@@ -20,7 +20,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count, home_short
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.log_name import COMPRESSED
-from ctxkit.core.ops import Op, sealed
+from ctxkit.core.ops import Compact, Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
 from ctxkit.errors import (
@@ -441,6 +441,7 @@ def write(
         repeated = writing.op_id is not None and writing.op_id in target.ledger.by_id
         if writing.op_id is not None and not repeated:
             check_id(writing.op_id)
+        before = target.seen_at(target.state())
         op = action(target)
     except CtxkitError as error:
         if piped and error.code is ExitCode.NO and not isinstance(error, DoesNotFit):
@@ -483,3 +484,30 @@ def write(
         streams.sum_up(f"{said}: {target.said}")
     else:
         streams.sum_up(target.said)
+    if op is not None and not (repeated or piped or streams.Streams.quiet):
+        _price(before, target.seen_at(target.state_with(op)) if dry else target, op, target.said)
+
+
+def _price(before: Log, after: Log, op: Op, said: str) -> None:
+    """Say what an op did to the context, in tokens and as a share of the limit; nothing if the context is the same.
+
+    `said`: the report before it, which may have the tokens already.
+    """
+    stubs = after.state().board.stubs
+    if before.listed() == after.listed() and before.state().board.stubs == stubs:
+        return
+    from ctxkit.measure.limit import context_limit
+    from ctxkit.measure.size import request_size  # imports sqlite3
+
+    sizes = request_size(before), request_size(after)
+    if None in sizes:
+        streams.note("its tokens were not counted yet: ctxkit status LOG")
+        return
+    limit = context_limit(after).tokens
+    share = "" if limit is None else f"{100 * sizes[1] // limit} % of {limit:,}"
+    moved = f"{sizes[0]:,} → {sizes[1]:,} tokens"
+    if moved in said:
+        streams.note(*filter(None, [share]))
+    else:
+        whole = "whole request: " if isinstance(op, Compact) else ""
+        streams.note(f"{whole}{moved}{f' ({share})' if share else ''}")

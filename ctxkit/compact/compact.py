@@ -303,9 +303,6 @@ def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
         notes.append(f"shortened: {many}: the start, the end and the most useful lines stay; {made.counter}")
     if count:
         notes.append(found.definition.note(found, made, replaced))
-    if fixed := found.base.fixed:
-        sizes = f"{made.before + fixed:,} → {made.after + fixed:,}"
-        notes.append(f"with what is sent besides messages (system prompt, tools, rounding: {fixed:,} tokens): {sizes}")
     if found.originals != found.messages and found.asked.budget is None and not found.asked.part:
         notes.append(
             f"the target counts from {found.originals:,} tokens: summarized messages count with their original size"

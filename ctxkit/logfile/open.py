@@ -93,6 +93,8 @@ class OpenLog:
         """Whether a checkpoint of the context was made."""
         self.own_counter: Counter | None = None
         """The caller's own counter; None: the one that the config names."""
+        self.counts_at_hand = False
+        """Whether only counts are used that are cached, or quickly made: else NotCountedError is raised."""
         self.estimates = False
         """Whether sizes are estimated only: what providers counted, as the log records it, is not used."""
         self.folder: Path | None = None

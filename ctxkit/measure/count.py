@@ -19,7 +19,7 @@ from ctxkit.core.text.utf8 import exact, utf8
 from ctxkit.logfile.open import OpenLog, words
 from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, NoCache, digest
-from ctxkit.tokens.counter import Counter, counter
+from ctxkit.tokens.counter import Counter, ReadyCounter, counter
 from ctxkit.tokens.models import bare
 
 PER_MESSAGE = 4
@@ -66,7 +66,8 @@ class Counting:
     def counter(self) -> Counter:
         """The counter for the model."""
         own = self.log.own_counter
-        return counter(self.log.config["counter"], self.model) if own is None else own
+        found = counter(self.log.config["counter"], self.model) if own is None else own
+        return ReadyCounter(found) if self.log.counts_at_hand and own is None else found
 
     @property
     def is_own(self) -> bool:

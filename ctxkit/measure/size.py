@@ -25,6 +25,7 @@ from ctxkit.measure.increments import IncrementalContext
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import added
 from ctxkit.measure.usage import RecordedUsage
+from ctxkit.tokens.counter import NotCountedError
 from ctxkit.tokens.models import named
 from ctxkit.tokens.reasoning import binds
 
@@ -286,6 +287,18 @@ def change(log: OpenLog, after: State) -> Figures:
         len(names - shown), sum(name in names and name in shown for name in stubs),
         limit=context_limit(log).tokens,
     )  # fmt: skip
+
+
+def request_size(log: OpenLog) -> int | None:
+    """Tokens of the request that would be sent now, as `status` shows them; None if counting takes long."""
+    seen = copy(log)
+    seen.counts_at_hand = True
+    counting = Counting(seen)
+    try:
+        measured = measure(counting, seen.listed())
+        return measured.tokens + added(counting, measured)
+    except NotCountedError:
+        return None
 
 
 def _name(session: RecordedUsage, moved: int) -> str:
