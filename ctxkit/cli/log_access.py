@@ -20,7 +20,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count, home_short
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.log_name import COMPRESSED
-from ctxkit.core.ops import Compact, Op, sealed
+from ctxkit.core.ops import Compact, Op, Trim, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
 from ctxkit.errors import (
@@ -29,6 +29,7 @@ from ctxkit.errors import (
     DamagedOp,
     DoesNotFit,
     ExitCode,
+    Misfit,
     NoSuchLog,
     NoSuchOp,
     NothingMatched,
@@ -441,7 +442,7 @@ def write(
         repeated = writing.op_id is not None and writing.op_id in target.ledger.by_id
         if writing.op_id is not None and not repeated:
             check_id(writing.op_id)
-        before = target.seen_at(target.state())
+        before = None if streams.Streams.quiet or piped else _as_it_was(target)
         op = action(target)
     except CtxkitError as error:
         if piped and error.code is ExitCode.NO and not isinstance(error, DoesNotFit):
@@ -484,30 +485,40 @@ def write(
         streams.sum_up(f"{said}: {target.said}")
     else:
         streams.sum_up(target.said)
-    if op is not None and not (repeated or piped or streams.Streams.quiet):
-        _price(before, target.seen_at(target.state_with(op)) if dry else target, op, target.said)
+    if op is not None and before is not None and not repeated:
+        _tell_change(before, target.seen_at(target.state_with(op)) if dry else target, op)
 
 
-def _price(before: Log, after: Log, op: Op, said: str) -> None:
-    """Say what an op did to the context, in tokens and as a share of the limit; nothing if the context is the same.
+def _as_it_was(log: Log) -> Log | None:
+    """The log as it is before a change; None if its ops do not fit."""
+    try:
+        return log.seen_at(log.state())
+    except (DamagedOp, Misfit):
+        return None
 
-    `said`: the report before it, which may have the tokens already.
-    """
-    stubs = after.state().board.stubs
-    if before.listed() == after.listed() and before.state().board.stubs == stubs:
+
+def _tell_change(before: Log, after: Log, op: Op) -> None:
+    """Say what an op did to the context, in tokens and as a share of the limit; nothing if the context is the same."""
+    if before.listed() == after.listed() and before.state().board.stubs == after.state().board.stubs:
         return
     from ctxkit.measure.limit import context_limit
-    from ctxkit.measure.size import request_size  # imports sqlite3
+    from ctxkit.measure.size import SizeAtHand, request_size  # imports sqlite3
 
-    sizes = request_size(before), request_size(after)
-    if None in sizes:
+    told = after.figures if isinstance(op, Compact | Trim) else None
+    sizes = (
+        [request_size(before), request_size(after)]
+        if told is None
+        else [SizeAtHand(n, rough=False) for n in (told.before, told.after)]
+    )
+    first, then = sizes
+    if first is None or then is None:
         streams.note("its tokens were not counted yet: ctxkit status LOG")
         return
     limit = context_limit(after).tokens
-    share = "" if limit is None else f"{100 * sizes[1] // limit} % of {limit:,}"
-    moved = f"{sizes[0]:,} → {sizes[1]:,} tokens"
-    if moved in said:
+    share = "" if limit is None else f"{100 * then.tokens // limit} % of {limit:,}"
+    moved = f"{first.tokens:,} → {then.tokens:,} tokens"
+    if moved in after.said:
         streams.note(*filter(None, [share]))
     else:
-        whole = "whole request: " if isinstance(op, Compact) else ""
+        whole = "whole request: " if isinstance(op, Compact) else "about " * (first.rough or then.rough)
         streams.note(f"{whole}{moved}{f' ({share})' if share else ''}")

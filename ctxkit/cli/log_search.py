@@ -18,6 +18,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import add_source, criteria_text, opened, selection_of, warn_of_replay
 from ctxkit.cli.options import Looking, Reading, Selecting
 from ctxkit.cli.terminal import layout, search_view, streams
+from ctxkit.core.item_names import Names
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.core.visibility import IN
 from ctxkit.errors import (
@@ -97,7 +98,7 @@ class LogSearch:
         self.totals = [0, 0, 0, 0]
         """Hits, exchanges and days, and the logs that these are of."""
         self.first_away = ""
-        """Log and messages of the exchange of the first hit that is out of the context, to type."""
+        """How to read and to bring back the first hit that is out of the context, in lines."""
         self.found_in_file: int | None = None
         self.failed = ExitCode.DONE
         """The highest code of the logs that could not be searched."""
@@ -125,7 +126,8 @@ class LogSearch:
             streams.flush()
             streams.say(f"{layout.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}{order}")
             if away := self.first_away:
-                streams.say(f"to read: ctxkit show {away}; to bring back: ctxkit recall {away} --apply")
+                for line in away.splitlines():
+                    streams.say(line)
         if self.prefilter is not None:
             streams.flush()  # print everything before the index is updated
             self.prefilter.learn()
@@ -377,7 +379,7 @@ class LogSearch:
         for hit in hits:
             if not self.first_away and hit.visibility.kind != IN and not hit.by and log.opening.conversation is None:
                 path = str(log.opening.path or "-")
-                self.first_away = f"{shlex.quote(self.names.get(path, path))} {exchange_of(log, hit)}"
+                self.first_away = ways_back(log, hit, shlex.quote(self.names.get(path, path)))
             yield hit
 
     def print_count(self, name: str, count: int) -> None:
@@ -443,6 +445,30 @@ class LogSearch:
             if self.left is not None:
                 self.left -= 1
             yield hit
+
+
+def ways_back(log: Log, hit: SearchHit, typed: str) -> str:
+    """How to read a hit and to bring it back, alone or with its exchange, in two lines; each way has its price.
+
+    `typed`: the log, as it is to be typed.
+    """
+    exchange = exchange_of(log, hit)
+    step = log.state().steps.close(Names.of([hit.name]))
+    if any(out.boundary for out in log.state().board.holding(step)):  # no recall crosses a clear or an edit
+        return f"to read: ctxkit show {typed} {exchange}\nto bring back: ctxkit why {typed} {hit.label} tells how"
+    back = f"to bring back: ctxkit recall {typed} {hit.label} --apply{_price(log, hit.label)}"
+    whole = "" if exchange == hit.label else f"; with its exchange {exchange}{_price(log, exchange)}"
+    return f"to read: ctxkit show {typed} {exchange}\n{back}{whole}"
+
+
+def _price(log: Log, names: str) -> str:
+    """The tokens that these messages, and the steps that they are of, add to the context; "" if counting takes long."""
+    from ctxkit.measure.size import size_at_hand  # imports sqlite3
+
+    state = log.state()
+    coming = state.steps.close(Names.parse(names)) - Names.of(log.listed())
+    size = size_at_hand(log, sorted(coming, key=state.key))
+    return "" if size is None else f" ({'about ' * size.rough}{size.tokens:,} tokens)"
 
 
 def exchange_of(log: Log, hit: SearchHit) -> str:

@@ -94,7 +94,7 @@ class OpenLog:
         self.own_counter: Counter | None = None
         """The caller's own counter; None: the one that the config names."""
         self.counts_at_hand = False
-        """Whether only counts are used that are cached, or quickly made: else NotCountedError is raised."""
+        """Whether only cached counts and rough ones are used, without a tokenizer: else NotCountedError is raised."""
         self.estimates = False
         """Whether sizes are estimated only: what providers counted, as the log records it, is not used."""
         self.folder: Path | None = None

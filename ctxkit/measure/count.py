@@ -19,7 +19,7 @@ from ctxkit.core.text.utf8 import exact, utf8
 from ctxkit.logfile.open import OpenLog, words
 from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, NoCache, digest
-from ctxkit.tokens.counter import Counter, ReadyCounter, counter
+from ctxkit.tokens.counter import Counter, CounterAtHand, counter
 from ctxkit.tokens.models import bare
 
 PER_MESSAGE = 4
@@ -66,8 +66,15 @@ class Counting:
     def counter(self) -> Counter:
         """The counter for the model."""
         own = self.log.own_counter
-        found = counter(self.log.config["counter"], self.model) if own is None else own
-        return ReadyCounter(found) if self.log.counts_at_hand and own is None else found
+        if own is not None:
+            return own
+        found = counter(self.log.config["counter"], self.model)
+        return CounterAtHand(found) if self.log.counts_at_hand else found
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether any text was counted roughly, because its tokenizer was not at hand."""
+        return isinstance(self.counter, CounterAtHand) and self.counter.rough
 
     @property
     def is_own(self) -> bool:
@@ -197,7 +204,8 @@ class Counting:
             self._known.update(found)
             if self._cache.base != self.counter.base:
                 del self._cache  # the ranks turned out to be damaged: these counts are by pieces
-            self._cache.put(found)
+            if not self.is_rough:
+                self._cache.put(found)
 
 
 def counted_text(content: Content) -> str:

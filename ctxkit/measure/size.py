@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from itertools import accumulate, islice
 from math import ceil
+from typing import NamedTuple
 
 from ctxkit.content.thinking import first_change, without
 from ctxkit.core.context import Entry, shown_names
@@ -289,16 +291,34 @@ def change(log: OpenLog, after: State) -> Figures:
     )  # fmt: skip
 
 
-def request_size(log: OpenLog) -> int | None:
-    """Tokens of the request that would be sent now, as `status` shows them; None if counting takes long."""
-    seen = copy(log)
-    seen.counts_at_hand = True
-    counting = Counting(seen)
-    try:
-        measured = measure(counting, seen.listed())
-        return measured.tokens + added(counting, measured)
-    except NotCountedError:
-        return None
+class SizeAtHand(NamedTuple):
+    """Tokens, counted without a tokenizer; `rough`: some of the texts by pieces of words."""
+
+    tokens: int
+    rough: bool
+
+
+def request_size(log: OpenLog) -> SizeAtHand | None:
+    """The size of the request that would be sent now, as `status` shows it; None if counting takes long."""
+    counting = _at_hand(log)
+    with suppress(NotCountedError):
+        measured = measure(counting, log.listed())
+        return SizeAtHand(measured.tokens + added(counting, measured), counting.is_rough)
+    return None
+
+
+def size_at_hand(log: OpenLog, names: Sequence[Name]) -> SizeAtHand | None:
+    """The size of these messages; None if counting takes long."""
+    counting = _at_hand(log)
+    with suppress(NotCountedError):
+        return SizeAtHand(round(sum(Measuring(counting).each(names))), counting.is_rough)
+    return None
+
+
+def _at_hand(log: OpenLog) -> Counting:
+    found = copy(log)
+    found.counts_at_hand = True
+    return Counting(found)
 
 
 def _name(session: RecordedUsage, moved: int) -> str:
