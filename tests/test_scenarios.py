@@ -14,6 +14,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.cli.app import run
 from ctxkit.errors import NoMark, UnknownAgent, WindowOff
+from tests.cli.runner import without_figures
 
 HOUR = 3600
 NIGHT = "1 ts=2026-02-01T20:00:00Z | 2 ts=2026-02-01T23:00:00Z | 3 ts=2026-02-02T07:00:00Z | 4 ts=2026-02-02T07:01:00Z"
@@ -73,7 +74,7 @@ def said(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str
     """What a command prints, both streams; its exit status is checked."""
     assert run(words) == status, capfd.readouterr()
     captured = capfd.readouterr()
-    return captured.out + captured.err
+    return captured.out + without_figures(captured.err)
 
 
 # The window

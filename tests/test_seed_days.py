@@ -39,7 +39,7 @@ class Days:
     def do(self, call: Callable[[Log], object], *words: object) -> str:
         """One step: a command on one log, a method on the other; what the command says."""
         name, *rest = words
-        said = good(str(name), self.typed, *rest).err
+        said = good(str(name), self.typed, *rest).said
         call(Log.open(self.called))
         return said
 

@@ -442,7 +442,7 @@ def write(
         repeated = writing.op_id is not None and writing.op_id in target.ledger.by_id
         if writing.op_id is not None and not repeated:
             check_id(writing.op_id)
-        before = None if streams.Streams.quiet or piped else _as_it_was(target)
+        before = None if reading.quiet or reading.json or piped else _as_it_was(target)
         op = action(target)
     except CtxkitError as error:
         if piped and error.code is ExitCode.NO and not isinstance(error, DoesNotFit):
@@ -515,10 +515,11 @@ def _tell_change(before: Log, after: Log, op: Op) -> None:
         streams.note("its tokens were not counted yet: ctxkit status LOG")
         return
     limit = context_limit(after).tokens
-    share = "" if limit is None else f"{100 * then.tokens // limit} % of {limit:,}"
+    share = "" if limit is None else f"{100 * then.tokens // limit or '<1'} % of {limit:,}"
     moved = f"{first.tokens:,} → {then.tokens:,} tokens"
     if moved in after.said:
-        streams.note(*filter(None, [share]))
+        if share:
+            streams.note(share)
     else:
         whole = "whole request: " if isinstance(op, Compact) else "about " * (first.rough or then.rough)
         streams.note(f"{whole}{moved}{f' ({share})' if share else ''}")

@@ -24,6 +24,18 @@ PYTHON = (sys.executable, "-c", CODE)
 """The command as a process: this interpreter, this source, no installed script needed."""
 
 
+FIGURES = re.compile(
+    r"((whole request: |about )?[\d,]+ → [\d,]+ tokens( \(\d+ % of [\d,]+\))?|\d+ % of [\d,]+"
+    r"|its tokens were not counted yet: .*)\n"
+)
+"""The line that says what a change did to the context."""
+
+
+def without_figures(reports: str) -> str:
+    """Reports without the lines that say what a change did to the context."""
+    return "".join(line for line in reports.splitlines(keepends=True) if not FIGURES.fullmatch(line))
+
+
 class Ran(NamedTuple):
     """What a command left: its exit status, the bytes of its result, the words of its reports."""
 
@@ -35,6 +47,11 @@ class Ran(NamedTuple):
     def text(self) -> str:
         """The result as text."""
         return self.out.decode("utf-8")
+
+    @property
+    def said(self) -> str:
+        """The reports without the line that says what a change did to the context."""
+        return without_figures(self.err)
 
     @property
     def values(self) -> list[Any]:

@@ -39,7 +39,7 @@ def test_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pointed(made, monkeypatch)
         ran = good("compact", path, "--target", "40%", "--strategy", "llm", "--summary-model", OPENAI)
         assert ran.out == b""
-        first, second, *_, last = ran.err.splitlines()
+        first, second, *_, last = ran.said.splitlines()
         sent = rf"sending [\d,]+ bytes to {OPENAI} at {made.host}, 12 secrets taken out"
         assert re.fullmatch(sent, first) and second.startswith("llm: 30 messages (3-32) summarized in ")
         assert last.startswith("Context condensed (")

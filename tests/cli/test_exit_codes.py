@@ -84,10 +84,10 @@ def test_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, situa
     monkeypatch.chdir(tmp_path)
     before = snapshot(tmp_path)
     ran = ctxkit(*(LOGS[situation] if word == "LOG" else word for word in call.split()))
-    assert ran.code == code, ran.err
+    assert ran.code == code, ran.said
     assert ran.code in set(ExitCode)
     if code > 1:
-        assert ran.out == b"" and ran.err.splitlines()[-1].startswith(("ctxkit: ", "hint: "))
+        assert ran.out == b"" and ran.said.splitlines()[-1].startswith(("ctxkit: ", "hint: "))
     if code:
         assert snapshot(tmp_path) == before
 

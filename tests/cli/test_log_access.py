@@ -296,3 +296,61 @@ def test_an_agent_and_a_sidecar(session: Path, tmp_path: Path) -> None:
     """A sidecar that is named is the session's: its ops are not an agent's."""
     found = ctxkit("show", session, "--thread", "a1", "--sidecar", tmp_path / "side")
     assert found.code == 2 and "agent-a1.jsonl" in found.err
+
+
+CHANGES = [
+    ["forget", "3"], ["undo"], ["redo"], ["remember", "6-11"], ["recall", "3", "--apply"], ["clear"], ["undo"],
+    ["compact", "2-8"], ["undo"], ["edit", "--draft", "DRAFT"], ["restore", "latest", "--replace"], ["trim", "--max-tokens", "120"],
+]  # fmt: skip
+FOUND = re.compile(r"(?:whole request: )?([\d,]+) → ([\d,]+) tokens(?: \((?:<1|\d+) % of [\d,]+\))?")
+
+
+def test_a_change_says_what_it_did(tmp_path: Path) -> None:
+    """In tokens, as `status` counts before and after it, and as a share of the limit; in any state of the log."""
+    path = small(tmp_path)
+    draft = tmp_path / "draft.txt"
+    draft.write_bytes(good("edit", path, "--print").out.replace(b"first question", b"first question, reworded"))
+
+    def used() -> int:
+        return int(good("status", path, "--json", "--context-limit", "1000").values[0]["tokens"]["used"])
+
+    good("config", path, "set", "limit", "1000")
+    for words in CHANGES:
+        before = used()
+        ran = good(words[0], path, *(str(draft) if word == "DRAFT" else word for word in words[1:]))
+        after = used()
+        if words[0] == "trim":
+            assert f"({before:,} → {after:,} tokens" in ran.err and ran.err.endswith(f"\n{after // 10} % of 1,000\n")
+            continue
+        line = ran.err.splitlines()[-1].removeprefix("about ")
+        assert line.endswith(f"→ {after:,} tokens ({after // 10 or '<1'} % of 1,000)") or ran.err.startswith("about"), (
+            words
+        )
+        found = FOUND.fullmatch(line)
+        assert found is not None and int(found[1]) == before, words
+    good("mark", path, "a")
+    good("add", path, "one more")
+    before = used()
+    assert good("rewind", path, "a").err.splitlines()[1].startswith(f"{before:,} → ")
+
+
+def test_who_asks_for_no_report_gets_no_figures(tmp_path: Path) -> None:
+    """Nor does a pipe, nor an op that leaves the context as it is."""
+    path = small(tmp_path)
+    for words in (["forget", "3", "-q"], ["forget", "2", "--json"], ["protect", "6"], ["mark"]):
+        assert "tokens" not in good(words[0], path, *words[1:]).err
+    assert "tokens" not in good("forget", "-", "3", stdin=SMALL).err
+
+
+def test_a_large_log_that_nobody_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tokens are not counted for a report; how to ask is said. What is counted roughly says so, and is not kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "large.jsonl"
+    path.write_bytes(lines(*(message("user", "some words " * 2000, n) for n in range(8))))
+    assert good("forget", path, "3").err.endswith(f"its tokens were not counted yet: ctxkit status {path}\n")
+    good("status", path)
+    assert FOUND.fullmatch(good("forget", path, "4").err.splitlines()[-1])
+    little = small(tmp_path)
+    assert good("forget", little, "3").err.splitlines()[-1].startswith("about ")
+    exact = good("status", little, "--json").values[0]["tokens"]["used"]
+    assert good("forget", little, "6").err.splitlines()[-1].startswith(f"{exact} → ")

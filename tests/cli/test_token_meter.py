@@ -159,7 +159,7 @@ def test_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> Non
     """Empty, or the file that keeps nothing: as if not set, ops are counted for nothing."""
     monkeypatch.setenv("CTXKIT_LOG", value)
     path = small(tmp_path)
-    assert "token" not in good("forget", path, "2").err and ops(path)[-1]["before"] == {"messages": 11}
+    assert "token" not in good("forget", path, "2").said and ops(path)[-1]["before"] == {"messages": 11}
 
 
 def test_what_add_enforces_is_told(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,11 +69,11 @@ def test_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good("clear", path)
     key = good("snapshots", path, "before clear", "--json").values[0]["session_id"]
     day(29)
-    assert "again: 11 messages." in good("restore", path, key, "--replace").err
+    assert "again: 11 messages." in good("restore", path, key, "--replace").said
     assert good("show", path, "--json").out == was
     day(31)
     ran = good("clear", path)
-    assert ran.err == "checkpoints removed: 1 older than 30 days\nContext cleared. Starting fresh.\n"
+    assert ran.said == "checkpoints removed: 1 older than 30 days\nContext cleared. Starting fresh.\n"
     assert ctxkit("restore", path, key).code == 1
     assert [one["tags"] for one in good("snapshots", path, "--json").values] == [["clear"], ["restore"], ["hand"]]
     day(62)
@@ -124,12 +124,12 @@ def test_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path = small(tmp_path)
     (tmp_path / "chat.jsonl.ctxkit").write_bytes(b"")
     ran = good("clear", path)
-    warning, said = ran.err.splitlines()
+    warning, said = ran.said.splitlines()
     assert "no checkpoint was made: " in warning and said == "Context cleared. Starting fresh."
     for words in ((), ("-m", "x")):
         ran = ctxkit("checkpoint", path, *words)
         assert (ran.code, ran.out) == (73, b"")
-        assert "exists already, and is not a folder: nothing was changed\nhint: " in ran.err
+        assert "exists already, and is not a folder: nothing was changed\nhint: " in ran.said
 
 
 def test_a_link_that_leads_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_a_link_that_leads_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path = small(tmp_path / "in")
     (tmp_path / "in/chat.jsonl.ctxkit").mkdir()
     (tmp_path / "in/chat.jsonl.ctxkit/snapshots").symlink_to(tmp_path / "out")
-    warning, said = good("clear", path).err.splitlines()
+    warning, said = good("clear", path).said.splitlines()
     assert "a link that leads out of" in warning and said == "Context cleared. Starting fresh."
     assert os.listdir(tmp_path / "out") == []
 

@@ -10,7 +10,7 @@ from tests.cli.runner import ctxkit, good, lines, message, ops, shown, small
 def test_words(tmp_path: Path) -> None:
     """The exact words of the design; the preamble stays; what comes later is there."""
     path = small(tmp_path, marks=["a"])
-    assert good("clear", path).err == "Context cleared. Starting fresh.\n"
+    assert good("clear", path).said == "Context cleared. Starting fresh.\n"
     assert shown(path) == [1]
     path.write_bytes(path.read_bytes() + lines(message("user", "new", 30)))
     assert shown(path) == [1, 12]

@@ -62,13 +62,13 @@ def bare(op: dict[str, Any]) -> dict[str, Any]:
 def test_words(log: Path) -> None:
     """What it came to, by which counter and strategy, what it costs; undo brings all back."""
     ran = good("compact", log, "--target", "30%")
-    assert ran.out == b"" and ran.err.splitlines()[0].startswith("extract: 30 messages (3-32) summarized in ")
-    assert "prompt cache: valid before message 3; " in ran.err
+    assert ran.out == b"" and ran.said.splitlines()[0].startswith("extract: 30 messages (3-32) summarized in ")
+    assert "prompt cache: valid before message 3; " in ran.said
     op = ops(log)[-1]
     before, after = op["before"]["tokens"], op["after"]["tokens"]
     less = round(100 * (before - after) / before)
-    assert ran.err.splitlines()[-1] == f"Context condensed ({before:,} → {after:,} tokens, −{less} %)"
-    assert after <= 0.3 * before and op["before"]["counter"] in ran.err
+    assert ran.said.splitlines()[-1] == f"Context condensed ({before:,} → {after:,} tokens, −{less} %)"
+    assert after <= 0.3 * before and op["before"]["counter"] in ran.said
     good("undo", log)
     assert shown(log) == list(range(1, 43))
 

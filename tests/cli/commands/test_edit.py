@@ -38,20 +38,20 @@ def test_words(tmp_path: Path) -> None:
     path = small(tmp_path)
     good("clear", path)
     ran = applied(path, printed(path).replace(BACK, BACK[1:]))
-    assert ran.code == 0 and ran.err == "[PRIOR_CONTEXT_PROVIDED] 2 messages (1 brought back)\n"
+    assert ran.code == 0 and ran.said == "[PRIOR_CONTEXT_PROVIDED] 2 messages (1 brought back)\n"
     assert shown(path) == [1, 10]
     assert "[PRIOR_CONTEXT_PROVIDED] 2 messages" in good("log", path).text.splitlines()[-1]
     told = "2 of 11 messages; [PRIOR_CONTEXT_PROVIDED] 2 messages by op 2"
-    assert good("show", path).err.startswith(told)
+    assert good("show", path).said.startswith(told)
     with path.open("ab") as log:
         log.write(lines(message("user", "and now", 30)))
-    assert good("show", path).err.startswith(told.replace("2 of 11", "3 of 12"))
+    assert good("show", path).said.startswith(told.replace("2 of 11", "3 of 12"))
     good("clear", path)
-    assert "PRIOR" not in good("show", path).err
+    assert "PRIOR" not in good("show", path).said
     good("undo", path)
-    assert "PRIOR" in good("show", path).err
+    assert "PRIOR" in good("show", path).said
     good("undo", path)
-    assert "PRIOR" not in good("show", path).err
+    assert "PRIOR" not in good("show", path).said
     assert shown(path) == [1, 12]
 
 
@@ -180,11 +180,11 @@ def test_plain(tmp_path: Path) -> None:
     path = small(tmp_path)
     text = printed(path, "--plain")
     assert "\n[2026-02-01T10:01:00Z] User: first question\n" in text and '\n<<3/2 call Read {"path":"a.py"}>>\n' in text
-    assert applied(path, text).err == "Nothing was changed: nothing appended.\n"
+    assert applied(path, text).said == "Nothing was changed: nothing appended.\n"
     ran = applied(path, text.replace("first question", "another question"))
-    assert ran.code == 0 and ran.err == "[PRIOR_CONTEXT_PROVIDED] 11 messages (1 changed)\n"
+    assert ran.code == 0 and ran.said == "[PRIOR_CONTEXT_PROVIDED] 11 messages (1 changed)\n"
     ran = ctxkit("edit", path, "--plain", "--draft", "-", stdin=text.encode())
-    assert ran.code == 2 and "use numbers, criteria, --only-context and --plain with --print" in ran.err
+    assert ran.code == 2 and "use numbers, criteria, --only-context and --plain with --print" in ran.said
 
 
 def test_a_mangled_line_of_a_plain_draft(tmp_path: Path) -> None:
@@ -204,6 +204,6 @@ def test_plain_in_an_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end
     path = small(tmp_path)
     monkeypatch.setenv("EDITOR", f"sed -i '{end}'")
     ran = good("edit", path, "--plain")
-    assert ran.err == "[PRIOR_CONTEXT_PROVIDED] 11 messages (1 changed)\n"
+    assert ran.said == "[PRIOR_CONTEXT_PROVIDED] 11 messages (1 changed)\n"
     assert "second question" in good("show", path).text
     assert list((tmp_path / "chat.jsonl.ctxkit").glob("drafts/*")) == []

@@ -14,7 +14,7 @@ def test_words(tmp_path: Path) -> None:
     path = small(tmp_path)
     ran = good("forget", path, "3")
     also = "also taken, since a call and its result stay together: 4\n"
-    assert (ran.out, ran.err) == (b"", f"{also}Forgot 3-4 (2 messages).\n")
+    assert (ran.out, ran.said) == (b"", f"{also}Forgot 3-4 (2 messages).\n")
     assert ops(path)[0]["ids"] == "3-4" and ops(path)[0]["closed"] == "4"
     assert path.read_bytes().startswith(SMALL)
 

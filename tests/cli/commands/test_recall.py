@@ -217,11 +217,11 @@ def test_on_a_terminal(tmp_path: Path, columns: int) -> None:
 def test_apply_by_number(log: Path) -> None:
     """They come back, steps whole, without a question."""
     ran = good("recall", log, "8", "--apply")
-    assert ran.err == "also taken, since a call and its result stay together: 7\nRecalled 7-8 (2 messages).\n"
+    assert ran.said == "also taken, since a call and its result stay together: 7\nRecalled 7-8 (2 messages).\n"
     assert 7 in shown(log) and 6 not in shown(log)
     assert ops(log)[-1]["ids"] == "7-8"
     ran = good("recall", log, "6", "2-4", "--apply")
-    assert ran.err == "Recalled 6 (1 message).\n"
+    assert ran.said == "Recalled 6 (1 message).\n"
 
 
 def test_apply_by_text(log: Path) -> None:

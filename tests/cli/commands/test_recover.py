@@ -52,11 +52,11 @@ def test_yes(path: Path) -> None:
     """The newest point; then there is nothing to recover but results that nobody answered; undo brings all back."""
     before = path.read_bytes()
     ran = good("recover", path, "--yes")
-    assert ran.err == "Back at the end of the last whole step, message 14: 1 message left the context.\n"
+    assert ran.said == "Back at the end of the last whole step, message 14: 1 message left the context.\n"
     assert shown(path) == list(range(1, 15)) and path.read_bytes().startswith(before)
     after = path.read_bytes()
-    assert "nothing needs to leave" in good("recover", path, "--yes").err and path.read_bytes() == after
-    hint = ctxkit("recover", path).err.splitlines()[-1]
+    assert "nothing needs to leave" in good("recover", path, "--yes").said and path.read_bytes() == after
+    hint = ctxkit("recover", path).said.splitlines()[-1]
     assert hint == "hint: nothing needs to leave: you can go on from here, or further back with --point exchange"
     good("undo", path)
     assert shown(path) == list(range(1, 16))

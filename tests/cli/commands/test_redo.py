@@ -12,7 +12,7 @@ def test_words(tmp_path: Path) -> None:
     path = small(tmp_path)
     good("forget", path, "2")
     good("undo", path)
-    assert good("redo", path).err == "Redid op 1 (forget).\n"
+    assert good("redo", path).said == "Redid op 1 (forget).\n"
     assert 2 not in shown(path)
 
 

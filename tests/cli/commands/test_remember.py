@@ -11,7 +11,7 @@ def test_words(tmp_path: Path) -> None:
     """What stays and what goes, in numbers; the system's stays."""
     path = small(tmp_path)
     ran = good("remember", path, "6-8")
-    assert ran.err.endswith("Kept 4 messages; everything else (7 messages) is forgotten.\n")
+    assert ran.said.endswith("Kept 4 messages; everything else (7 messages) is forgotten.\n")
     assert shown(path) == [1, 6, 7, 8]
     assert ops(path)[0]["ids"] == "2-5,9-11"
 

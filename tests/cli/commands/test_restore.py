@@ -17,7 +17,7 @@ def test_what_is_missing(tmp_path: Path) -> None:
     good("snapshot", path, "-m", "before")
     good("forget", path, "2-5")
     ran = good("restore", path, "before")
-    assert ran.out == b"" and ran.err.splitlines() == [
+    assert ran.out == b"" and ran.said.splitlines() == [
         "visible already, left where they are: 7 of 11",
         f"Restored 4 messages of snapshot {ops(path)[-1]['snapshot']['id'][:8]} (before).",
     ]
@@ -85,11 +85,11 @@ def test_at_the_end(tmp_path: Path) -> None:
     good("snapshot", path, "-m", "before")
     good("forget", path, "2-5")
     ran = good("restore", path, "before", "--append")
-    assert ran.err.splitlines()[-1].endswith(" (before), at the end.") and ops(path)[-1]["v"] == 1
+    assert ran.said.splitlines()[-1].endswith(" (before), at the end.") and ops(path)[-1]["v"] == 1
     assert shown(path) == [1, 6, 7, 8, 9, 10, 11, 2, 3, 4, 5]
     assert "restored by op 2" in good("show", path, "5").text
     ran = ctxkit("restore", path, "before", "--append", "--replace")
-    assert ran.code == 2 and "two places: nothing was changed" in ran.err
+    assert ran.code == 2 and "two places: nothing was changed" in ran.said
 
 
 def test_an_answer_at_the_end(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_replace(tmp_path: Path) -> None:
     good("add", path, "--ts", "2026-02-01T10:30:00Z", "more")
     good("mark", path, "a")
     now = shown(path)
-    assert good("restore", path, "latest", "--replace").err.endswith(" again: 9 messages.\n")
+    assert good("restore", path, "latest", "--replace").said.endswith(" again: 9 messages.\n")
     assert shown(path) == [1, 2, 5, 6, 7, 8, 9, 10, 11]
     assert good("status", path, "--json").values[0]["tokens"] == before
     assert ctxkit("rewind", path).code == 1  # a boundary takes marks
@@ -154,7 +154,7 @@ def test_summary(tmp_path: Path) -> None:
     good("snapshot", path, "-m", "before", "--summary-file", "-", stdin=b"We looked. All is well.")
     good("clear", path)
     ran = good("restore", path, "before", "--summary")
-    assert ran.err.startswith("Summary of snapshot ") and ran.err.endswith(" (before) brought in.\n")
+    assert ran.said.startswith("Summary of snapshot ") and ran.said.endswith(" (before) brought in.\n")
     [line] = good("export", path, "--to", "chat").values[1:]
     assert line["role"] == "user" and line["content"].endswith("11 messages]\n\n> We looked. All is well.")
     assert '"before" of chat.jsonl' in line["content"]

@@ -13,7 +13,7 @@ def test_words(tmp_path: Path) -> None:
     """The exact words of the design; what came after the mark is gone, and stays in the log."""
     path = small(tmp_path, marks=["a"])
     path.write_bytes(path.read_bytes() + LATER)
-    assert good("rewind", path).err == "Rewound to last checkpoint.\n"
+    assert good("rewind", path).said == "Rewound to last checkpoint.\n"
     assert shown(path) == list(range(1, 12))
     assert LATER in path.read_bytes()
     assert (ops(path)[-1]["before"], ops(path)[-1]["after"]) == ({"messages": 13}, {"messages": 11})

@@ -17,7 +17,7 @@ def test_context_from_before(tmp_path: Path, words: list[str]) -> None:
     before = good("show", path, "--json").out
     good(words[0], path, *words[1:])
     ran = good("undo", path)
-    assert ran.err.splitlines()[-1] == f"Undid op 1 ({words[0]})."
+    assert ran.said.splitlines()[-1] == f"Undid op 1 ({words[0]})."
     assert good("show", path, "--json").out == before
     assert path.read_bytes().startswith(SMALL)
 

@@ -51,7 +51,7 @@ FORMS = [
 def test_set(log: Path, words: str, seconds: int, spoken: str) -> None:
     """Each way to say it is resolved to seconds before the append, in the exact words of the design."""
     ran = good("window", log, *words.split())
-    assert (ran.out, ran.err) == (b"", f"Context window set to {spoken}\n")
+    assert (ran.out, ran.said) == (b"", f"Context window set to {spoken}\n")
     [op] = ops(log)
     assert (op["ctxkit"], op["seconds"]) == ("window", seconds)
     assert op["asked"] == words.removeprefix("set ")
@@ -96,9 +96,10 @@ def test_show(log: Path) -> None:
 def test_add_and_sub(log: Path) -> None:
     """Arithmetic is on the window in force."""
     good("window", log, "24h")
-    assert good("window", log, "add", "8h").err == "Context window set to 32h\n"
-    assert good("window", log, "sub", "4h").err == "Context window set to 28h\n"
-    assert good("window", log, "add", "30", "minutes").err == "Context window set to 28h 30m\n"
+    wider = good("window", log, "add", "8h")
+    assert wider.said == "Context window set to 32h\n" and wider.err.endswith("192 → 256 tokens\n")
+    assert good("window", log, "sub", "4h").said == "Context window set to 28h\n"
+    assert good("window", log, "add", "30", "minutes").said == "Context window set to 28h 30m\n"
     assert [op["seconds"] for op in ops(log)] == [86400, 115200, 100800, 102600]
     assert ops(log)[1]["asked"] == "add 8h"
 
@@ -106,9 +107,9 @@ def test_add_and_sub(log: Path) -> None:
 def test_add_on_the_default(log: Path) -> None:
     """Where no op speaks, the default is what is added to."""
     config(log, DEFAULT)
-    assert good("window", log, "add", "8h").err == "Context window set to 16h\n"
+    assert good("window", log, "add", "8h").said == "Context window set to 16h\n"
     good("window", log, "reset")
-    assert good("window", log, "sub", "2h").err == "Context window set to 6h\n"
+    assert good("window", log, "sub", "2h").said == "Context window set to 6h\n"
 
 
 @pytest.mark.parametrize("action", ["add", "sub"])
@@ -151,7 +152,7 @@ def test_reset_and_default(log: Path) -> None:
     config(log, DEFAULT)
     for word in ("reset", "default"):
         good("window", log, "24h")
-        assert good("window", log, word).err == "Context window reset to default (8h)\n"
+        assert good("window", log, word).said == "Context window reset to default (8h)\n"
         assert ops(log)[-1].get("seconds") is None
         assert len(shown(log)) == 8
     before = log.read_bytes()

@@ -61,14 +61,14 @@ def holding(folder: Path) -> list[str]:
 def test_sed(tmp_path: Path) -> None:
     """A line as an editor: out, back from before a clear, unchanged."""
     path = small(tmp_path)
-    assert edited(path, "sed -i 's/^%% 2 /#%% 2 /'").err == "[PRIOR_CONTEXT_PROVIDED] 10 messages (1 left out)\n"
+    assert edited(path, "sed -i 's/^%% 2 /#%% 2 /'").said == "[PRIOR_CONTEXT_PROVIDED] 10 messages (1 left out)\n"
     assert shown(path) == [1, *range(3, 12)]
     good("clear", path)
     ran = edited(path, "sed -i -E 's/^#(%% (2|11) )/\\1/'")
-    assert (ran.code, ran.err) == (0, "[PRIOR_CONTEXT_PROVIDED] 3 messages (2 brought back)\n")
+    assert (ran.code, ran.said) == (0, "[PRIOR_CONTEXT_PROVIDED] 3 messages (2 brought back)\n")
     assert shown(path) == [1, 2, 11] and not (Sidecar(path).folder / "drafts").exists()
     before = path.read_bytes()
-    assert edited(path, "true").err == "Nothing was changed: nothing appended.\n" and path.read_bytes() == before
+    assert edited(path, "true").said == "Nothing was changed: nothing appended.\n" and path.read_bytes() == before
 
 
 @pytest.mark.needs("ed")
