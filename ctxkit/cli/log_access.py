@@ -502,24 +502,20 @@ def _tell_change(before: Log, after: Log, op: Op) -> None:
     if before.listed() == after.listed() and before.state().board.stubs == after.state().board.stubs:
         return
     from ctxkit.measure.limit import context_limit
-    from ctxkit.measure.size import SizeAtHand, request_size  # imports sqlite3
+    from ctxkit.measure.size import SizeAtHand, moved  # imports sqlite3
 
     told = after.figures if isinstance(op, Compact | Trim) else None
-    sizes = (
-        [request_size(before), request_size(after)]
-        if told is None
-        else [SizeAtHand(n, rough=False) for n in (told.before, told.after)]
-    )
-    first, then = sizes
-    if first is None or then is None:
+    sizes = moved(before, after) if told is None else [SizeAtHand(n, rough=False) for n in (told.before, told.after)]
+    if sizes is None:
         streams.note("its tokens were not counted yet: ctxkit status LOG")
         return
+    first, then = sizes
     limit = context_limit(after).tokens
     share = "" if limit is None else f"{100 * then.tokens // limit or '<1'} % of {limit:,}"
-    moved = f"{first.tokens:,} → {then.tokens:,} tokens"
-    if moved in after.said:
+    figures = f"{first.tokens:,} → {then.tokens:,} tokens"
+    if figures in after.said:
         if share:
             streams.note(share)
     else:
         whole = "whole request: " if isinstance(op, Compact) else "about " * (first.rough or then.rough)
-        streams.note(f"{whole}{moved}{f' ({share})' if share else ''}")
+        streams.note(f"{whole}{figures}{f' ({share})' if share else ''}")

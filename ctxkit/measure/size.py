@@ -298,12 +298,15 @@ class SizeAtHand(NamedTuple):
     rough: bool
 
 
-def request_size(log: OpenLog) -> SizeAtHand | None:
-    """The size of the request that would be sent now, as `status` shows it; None if counting takes long."""
-    counting = _at_hand(log)
+def moved(before: OpenLog, after: OpenLog) -> tuple[SizeAtHand, SizeAtHand] | None:
+    """The sizes of the requests that two states of a log send, as `status` shows them; None if counting takes long."""
+    counting, then = _at_hand(before), _at_hand(after)
     with suppress(NotCountedError):
-        measured = measure(counting, log.listed())
-        return SizeAtHand(measured.tokens + added(counting, measured), counting.is_rough)
+        measuring = Measuring(counting)
+        one = measuring.of(before.listed())
+        other = measuring.with_counting(then).of(after.listed())
+        more = added(counting, one)  # of both: an op does not change what the config puts around the messages
+        return SizeAtHand(one.tokens + more, counting.is_rough), SizeAtHand(other.tokens + more, then.is_rough)
     return None
 
 
