@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -486,7 +487,8 @@ def write(
     else:
         streams.sum_up(target.said)
     if op is not None and before is not None and not repeated:
-        _tell_change(before, target.seen_at(target.state_with(op)) if dry else target, op)
+        with suppress(CtxkitError):  # the change is on disk: what fails here does not undo it
+            _tell_change(before, target.seen_at(target.state_with(op)) if dry else target, op)
 
 
 def _as_it_was(log: Log) -> Log | None:
@@ -499,7 +501,7 @@ def _as_it_was(log: Log) -> Log | None:
 
 def _tell_change(before: Log, after: Log, op: Op) -> None:
     """Say what an op did to the context, in tokens and as a share of the limit; nothing if the context is the same."""
-    if before.listed() == after.listed() and before.state().board.stubs == after.state().board.stubs:
+    if list(before.listed()) == list(after.listed()) and before.state().board.stubs == after.state().board.stubs:
         return
     from ctxkit.measure.limit import context_limit
     from ctxkit.measure.size import SizeAtHand, moved  # imports sqlite3

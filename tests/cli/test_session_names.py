@@ -51,7 +51,7 @@ def test_recall_in_the_whole_project(home: Path) -> None:
     assert ran.text.startswith("@2 ") and "  @2:1  user" in ran.text
     assert ran.err.endswith("1 hit in 1 exchange, 1 day\n")
     good("forget", "@2", "1")
-    assert "to read: ctxkit show @2 1;" in good("recall", "--here", "-e", "port").err
+    assert "to read: ctxkit show @2 1\n" in good("recall", "--here", "-e", "port").err
     none = ctxkit("recall", "--here", "12345")
     assert none.code == 1 and none.err == "ctxkit: nothing found: '12345' is nowhere in @, @2\n"
     for words in (["@", "port"], ["port", "--apply"], []):

@@ -24,8 +24,9 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def test_hits(log: Path) -> None:
-    """By day and exchange, each with its state and the line."""
+def test_hits(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By day and exchange, each with its state and the line; what was never counted is priced roughly."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     ran = good("recall", log, "question")
     assert ran.text.splitlines() == [
         "2026-02-01Z  3 hits",
@@ -39,8 +40,9 @@ def test_hits(log: Path) -> None:
         "    10  user  2026-02-01T10:09:00Z  in the context",
         "      third question",
     ]
-    back = f"to read: ctxkit show {log} 6-9; to bring back: ctxkit recall {log} 6-9 --apply\n"
-    assert ran.err == f"3 hits in 3 exchanges, 1 day\n{back}"
+    read = f"to read: ctxkit show {log} 6-9\n"
+    back = f"to bring back: ctxkit recall {log} 6 --apply (about 8 tokens); with its exchange 6-9 (about 48 tokens)\n"
+    assert ran.err == f"3 hits in 3 exchanges, 1 day\n{read}{back}"
     good("recall", log, "6", "--apply")
     assert good("recall", log, "question").err == "3 hits in 3 exchanges, 1 day\n"
 
