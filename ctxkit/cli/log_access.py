@@ -22,6 +22,7 @@ from ctxkit.cli.terminal.layout import count, home_short
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.log_name import COMPRESSED
 from ctxkit.core.ops import Compact, Op, Trim, sealed
+from ctxkit.core.roles import unknown
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
 from ctxkit.errors import (
@@ -40,7 +41,7 @@ from ctxkit.errors import (
     Warned,
     reason_of,
 )
-from ctxkit.logfile.append import check_id
+from ctxkit.logfile.append import check_id, strange_roles
 from ctxkit.logfile.open import NOW
 from ctxkit.store.config import Config
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
@@ -129,7 +130,15 @@ def opened(
         _report(found)
     if report or command == "status":
         _check_chain(found, strict=reading.strict)
+    if log == "-" and command not in ("check", "export"):  # these say it in their own way
+        warn_of_roles(found)
     return found
+
+
+def warn_of_roles(log: Log) -> None:
+    """Say which roles of a log in a pipe nobody knows."""
+    for role in strange_roles(log):
+        streams.warn(unknown(role))
 
 
 def _check_chain(log: Log, *, strict: bool) -> None:

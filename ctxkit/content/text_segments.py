@@ -16,6 +16,7 @@ from ctxkit.core.derive import synthetic_messages
 from ctxkit.core.derive.files import SHELL, FileTouch, touches
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text
+from ctxkit.core.roles import side
 
 SPEAKS = frozenset({"assistant", "model"})
 NUMBERED = re.compile(r"^ *L?\d+(?:→|\t|: |: ?$|\|)")
@@ -141,16 +142,17 @@ class SegmentReader:
     @staticmethod
     def _speaker(content: Content) -> SegmentKind:
         """The kind of the texts of a message."""
-        if content.role in SPEAKS:
+        speaker = side(content.role)
+        if speaker == "assistant":
             return SegmentKind.ASSISTANT
-        if content.role in ("tool", "function", "observation"):
+        if speaker == "tool" or content.role == "observation":
             return SegmentKind.RESULT
         kind = synthetic_messages.kind(content)
         if kind == synthetic_messages.SyntheticKind.SUMMARY:
             return SegmentKind.SUMMARY
         if kind == synthetic_messages.SyntheticKind.OBSERVATION:
             return SegmentKind.RESULT
-        typed = content.role == "user" and kind is None and not _is_slash(content)
+        typed = speaker == "user" and kind is None and not _is_slash(content)
         return SegmentKind.USER if typed else SegmentKind.NOTICE
 
     def _call(self, name: Name, call: Call) -> Iterator[TextSegment]:

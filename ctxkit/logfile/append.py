@@ -29,6 +29,7 @@ from ctxkit.errors import BadMessage, ForeignLog, MissingHistory, UnknownRole, U
 from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN, ChatFormat
 from ctxkit.formats.chat_parts import parts_of
+from ctxkit.formats.columns import Columns
 from ctxkit.logfile.history import hint_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source, reread
@@ -290,7 +291,7 @@ def require_sayable(record: dict[str, Any], *, empty: bool = False) -> None:
         near = nearest(role)
         hint = f"the nearest is {near}" if near else f"known: {', '.join(SIDES)}"
         raise UnknownRole(f"unknown role {role[:40]!r}: nothing was added", f"{hint}; a speaker is a `name` (--name)")
-    if empty or side(role) == "assistant":
+    if empty or side(role) in ("assistant", "tool"):
         return
     if all(isinstance(part, Text) and not part.text.strip() for part in parts_of(record)):
         raise Usage("the text is empty: nothing was added", EMPTY)
@@ -300,10 +301,12 @@ def strange_roles(log: OpenLog) -> dict[str, Ranges]:
     """The roles of a log that nobody knows, and the numbers of their messages. Other formats than chat have no free
     roles.
     """
-    found: dict[str, list[int]] = {}
-    for message in log.messages if isinstance(log.opening.format, ChatFormat) else ():
-        if not known(message.role):
-            found.setdefault(message.role, []).append(message.n)
+    messages = log.messages if isinstance(log.opening.format, ChatFormat) else ()
+    roles = messages.roles if isinstance(messages, Columns) else [message.role for message in messages]
+    found: dict[str, list[int]] = {role: [] for role in dict.fromkeys(roles) if not known(role)}
+    for n, role in enumerate(roles if found else (), 1):
+        if role in found:
+            found[role].append(n)
     return {role: Ranges.of(numbers) for role, numbers in found.items()}
 
 

@@ -77,8 +77,8 @@ def command(
     target = _opened(log, reading)
     target.dry_run = dry_run
     strange = {record["role"] for record in records if not known(record["role"])}
-    if log == "-":
-        strange |= strange_roles(target).keys()
+    if log == "-":  # those of the log are said
+        strange -= strange_roles(target).keys()
     if enforce and target.native:
         _enforce(target, records)
     cleaned, warned = list[str](), list[str]()

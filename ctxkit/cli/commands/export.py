@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ctxkit.api.log import Log
-from ctxkit.cli.log_access import assembly_of, finish_reading, fitting, opened
+from ctxkit.cli.log_access import assembly_of, finish_reading, fitting, opened, warn_of_roles
 from ctxkit.cli.options import Assembling, LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import CannotCreate, Usage
@@ -139,6 +139,8 @@ def command(
     _write(output, found.name if isinstance(found, Written) else "", found.pieces)
     for line in repair_notes(found.repairs):
         streams.say(line)
+    if log == "-" and aim.kind == "lines":  # other targets have another role for them, as is just said
+        warn_of_roles(target)
     for line in found.refused:
         streams.warn(line + ("" if fits else "; use --fit-images to leave them out"))
     if isinstance(found, Written):

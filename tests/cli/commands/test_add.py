@@ -83,6 +83,10 @@ def test_rows_with_unknown_roles(tmp_path: Path) -> None:
     assert [json.loads(line)["content"] for line in path.read_bytes().splitlines()[-4:]] == ["a", "", "c", ""]
     ran = good("add", "-", "and mine", stdin=path.read_bytes())
     assert ran.out.startswith(path.read_bytes()) and ran.err.count(" is unknown") == 2
+    for words in (["show", "-"], ["status", "-"], ["forget", "-", "2"], ["cat", "-"], ["export", "-", "--to", "chat"]):
+        assert good(*words, stdin=path.read_bytes()).err.count("role 'Frodo' is unknown") == 1, words
+    ran = good("export", "-", "--to", "openai", stdin=path.read_bytes())
+    assert ran.err.count("Frodo") == 1 and "role Frodo (it is the user's" in ran.err
 
 
 def test_empty_text(tmp_path: Path) -> None:
