@@ -29,9 +29,7 @@ settings.register_profile("push", settings.get_profile("same"), max_examples=eff
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("same")
 
-# A program that a test starts finds ctxkit compiled: without that, half of its time goes into compiling it again.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
+sys.dont_write_bytecode = False  # of this process; of those that it starts: see prefork.py
 
 HERE = Path(__file__).resolve().parent
 MEMORY = Path("/dev/shm")

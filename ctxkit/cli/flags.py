@@ -18,7 +18,8 @@ class Flag(NamedTuple):
 
     `metavar`: the name of its value; None for a switch, CHOICES if the command's enum lists the values. `on`: command
     -> the help there, if it is more exact than `help`; `values`: command -> the metavar there, if it is another one.
-    `least`: the minimum of a whole number. `read`: converts the typed text to the command's value; it raises Usage.
+    `least`: the minimum of a whole number. `writes`: the value names a file or folder of this machine that is
+    written, so a URL is refused. `read`: converts the typed text to the command's value; it raises Usage.
     """
 
     names: str
@@ -27,6 +28,7 @@ class Flag(NamedTuple):
     on: Mapping[str, str] = {}
     values: Mapping[str, str] = {}
     least: int | None = None
+    writes: bool = False
     read: Callable[[str], Any] | None = None
 
     @property
@@ -92,6 +94,7 @@ FLAGS: dict[str, Flag] = {
             "--archive",
             "Copy the agents' sessions into DIR, because agents delete old ones; copies only what is new.",
             "DIR",
+            writes=True,
             on={"watch": "Copy all sessions of the agents into DIR, now and every day: only what is new."},
         ),
         Flag("--at", "The state right after this op (number or id; 3^: before op 3), or now.", "OP"),
@@ -200,7 +203,7 @@ FLAGS: dict[str, Flag] = {
         ),
         Flag("--largest", "The N largest messages.", "N", least=1),
         Flag("--last", "The newest N messages, exchanges (Nx) or steps (Ns).", "N[x|s]"),
-        Flag("--ledger", "A folder that keeps what is done; the same call goes on from there.", "DIR"),
+        Flag("--ledger", "A folder that keeps what is done; the same call goes on from there.", "DIR", writes=True),
         Flag(
             "--limit",
             "At most N rows (20, 1k).",
@@ -262,6 +265,7 @@ FLAGS: dict[str, Flag] = {
             "-o --output",
             "A new file; - for standard output.",
             "FILE",
+            writes=True,
             on={
                 "export": "A new file, or a folder for files; - for standard output.",
                 "fleet": "For ingest: the dataset, a folder or URL. For map and sql: a new file for the rows.",
@@ -271,7 +275,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--overflow", "The provider's error message, for its figures; - for standard input.", "FILE"),
         Flag("--overhead", "Tokens of a request besides messages and tools (12k).", "N"),
         Flag("--own", "The log is yours: write to it itself, whatever program it seems to be of."),
-        Flag("--parquet", "Write the rows as Parquet to this new file; - for standard output.", "FILE"),
+        Flag("--parquet", "Write the rows as Parquet to this new file; - for standard output.", "FILE", writes=True),
         Flag("--pick", "Choose one on the terminal, and print its path."),
         Flag("--plain", "The draft as a conversation: [TIME] NAME: TEXT."),
         Flag("--planning", "The conversation about the forgetting; it leaves too.", "N,..."),
@@ -317,7 +321,7 @@ FLAGS: dict[str, Flag] = {
             least=1,
         ),
         Flag("--short", "One line, for a shell prompt or Claude Code's statusLine."),
-        Flag("--sidecar", "The sidecar folder, if not beside the log.", "DIR"),
+        Flag("--sidecar", "The sidecar folder, if not beside the log.", "DIR", writes=True),
         Flag(
             "--since",
             "Not older than a time, or a duration (2h; yesterday: 24h) before the newest message (see --now).",
@@ -348,7 +352,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--task-cpus", "With Ray: processors of a task, also a part of one (default 1).", "N"),
         Flag("--task-memory", "With Ray: memory of a task (500MB).", "SIZE"),
         Flag("-e --text", "The text to find; then all words are logs. Repeat for alternatives.", "TEXT"),
-        Flag("--textfile", "Write to this file, replaced as a whole, for node_exporter.", "FILE"),
+        Flag("--textfile", "Write to this file, replaced as a whole, for node_exporter.", "FILE", writes=True),
         Flag("--thread", "Messages of this thread, or of no thread.", "NAME", on={"add": "The thread of the message."}),
         Flag("--timeout", "Stop a query that takes longer (30s; off).", "TIME"),
         Flag("--to", "The format.", CHOICES, on={"resume": "The agent (default: the log's own)."}),

@@ -55,6 +55,23 @@ def named_or_picked(ctx: typer.Context, param: typer.CallbackParam, value: str) 
     return picked()
 
 
+STORES = {("fleet", "output")}
+"""Command and option that names a file of this machine for some actions, and for others a URL: it looks itself."""
+
+
+def refuse_url(option: str, value: str | None) -> None:
+    """Raises Usage for a URL where a path is written, which would be a path of folders with that name here."""
+    if value is not None and (scheme := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", value)):
+        text = f"{option} writes to this machine, not to {scheme[1]}:// URLs: nothing was done"
+        raise Usage(text, f"name a path, and copy what is written there by a program for {scheme[1]}://")
+
+
+def _written_here(param: typer.CallbackParam, value: str | None) -> str | None:
+    """The path of what is written. Raises Usage."""
+    refuse_url(str(param.opts[-1]), value)
+    return value
+
+
 LOG_HELP = "A log: a path, @ (the newest session of this project), or - for standard input."
 LogArgument = Annotated[
     str,
@@ -301,8 +318,9 @@ def _option(parameter: inspect.Parameter, command: str) -> inspect.Parameter:
     flag = FLAGS[parameter.name.rstrip("_")]
     metavar = None if flag.metavar == CHOICES else flag.values.get(command, flag.metavar)
     option = typer.Option(
-        *flag.names.split(), help=flag.on.get(command, flag.help), metavar=metavar, min=flag.least, parser=flag.read
-    )
+        *flag.names.split(), help=flag.on.get(command, flag.help), metavar=metavar, min=flag.least, parser=flag.read,
+        callback=_written_here if flag.writes and (command, flag.key) not in STORES else None,
+    )  # fmt: skip
     return parameter.replace(annotation=Annotated[parameter.annotation, option])
 
 
@@ -310,7 +328,9 @@ def _hidden(old: OldFlag, new: inspect.Parameter) -> inspect.Parameter:
     """The parameter of an old spelling: with the type of the new one, and left out of help."""
     kind, option = get_args(new.annotation)
     metavar = None if kind is bool else old.name
-    hidden = typer.Option(old.name, hidden=True, metavar=metavar, min=option.min, parser=option.parser)
+    hidden = typer.Option(
+        old.name, hidden=True, metavar=metavar, min=option.min, parser=option.parser, callback=option.callback
+    )
     return inspect.Parameter(
         old.parameter, new.kind, default=False if kind is bool else None,
         annotation=Annotated[kind if kind is bool else kind | None, hidden],

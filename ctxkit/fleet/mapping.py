@@ -21,7 +21,7 @@ from ctxkit.errors import CannotCreate, ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.functions import FileRows, MapCall
 from ctxkit.fleet.sources import SourceFile
 from ctxkit.store import atomic
-from ctxkit.store.private import make_private
+from ctxkit.store.private import make_private, refuse_links
 
 Engine = Callable[[MapCall, Sequence[SourceFile]], Iterator[tuple[SourceFile, FileRows]]]
 """Runs a call over files: each with its answer, in order."""
@@ -54,6 +54,8 @@ class DoneShards:
             "ledger": VERSION, "ctxkit": call.version, "function": call.function, "options": call.options,
             "module": _module(call), "shards": shards,
         }  # fmt: skip
+        for one in ("call.json", "shards"):
+            refuse_links(folder, folder / one)
         held = _json(folder / "call.json")
         if held is None:
             try:
@@ -106,6 +108,7 @@ class DoneShards:
 
     def write(self, shard: int, files: Sequence[tuple[SourceFile, FileRows]]) -> None:
         """Write a shard as a whole. Raises CannotCreate, NoPermission."""
+        refuse_links(self.folder, self.path(shard))
         pieces = []
         for file, answer in files:
             head = {"file": file.name, "stamp": file.stamp, "code": answer.code, "bytes": len(answer.rows)}

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from ctxkit.core.log_name import plain_name
-from ctxkit.core.text.urls import without_users
+from ctxkit.core.text.urls import secrets_of, without_users
 from ctxkit.errors import CtxkitError, MissingHistory, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.fleet.rows import CONFIG
 from ctxkit.fleet.tables import missing
@@ -222,18 +222,24 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         fs, path = url_to_fs(url)
     except ImportError as error:
-        text = f"{without_users(url)}: {without_users(str(error))}"
+        text = f"{without_users(url)}: {_told(url, error)}"
         raise Usage(text, "install the library that fsspec names, such as s3fs for s3://") from error
     except ValueError as error:
-        text = f"{without_users(url)}: {without_users(str(error))}"
+        text = f"{without_users(url)}: {_told(url, error)}"
         raise Usage(text, "fsspec knows s3://, gs://, memory:// and others") from error
     except Exception as error:  # some file systems ask their server, or need more than a URL, when they are made
         raise _failed(url, error, "read") from error
     return fs, path
 
 
+def _told(url: str, error: Exception) -> str:
+    """What a library says of a URL, without what is secret in it, which may stand alone, and decoded."""
+    secrets = secrets_of(url)
+    return without_users(str(error), [*secrets, *map(unquote, secrets)])
+
+
 def _failed(url: str, error: Exception, what: str) -> ReadFailed:
-    text = without_users(" ".join(str(error).split())) or type(error).__name__
+    text = " ".join(_told(url, error).split()) or type(error).__name__
     return ReadFailed(f"{without_users(url)}: could not be {what}: {text}")
 
 

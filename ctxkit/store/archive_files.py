@@ -32,6 +32,7 @@ from ctxkit.store.durable_append import sync_folder
 from ctxkit.store.index import settled, stamp
 from ctxkit.store.lock import lock
 from ctxkit.store.opening import FLAGS, cannot_open, close, open_regular, write_all
+from ctxkit.store.private import refuse_links
 
 LIST = "archive.jsonl"
 """The list of copies."""
@@ -118,7 +119,9 @@ class Archive:
         while True:
             with _archiving(self.folder):
                 make_folder(self.folder)
-                fd = os.open(self.list_path, os.O_RDWR | os.O_APPEND | os.O_CREAT | FLAGS, 0o600)
+                refuse_links(self.folder, self.list_path)
+                flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | FLAGS
+                fd = os.open(self.list_path, flags, 0o600)
             try:
                 lock(fd, str(self.list_path))
                 with _archiving(self.folder):
@@ -153,6 +156,9 @@ class Archive:
         if not damaged and self._unchanged(original, name):
             return Difference("same")
         copy = self.folder / name
+        with _archiving(copy):
+            for one in (copy, self.folder / keep):
+                refuse_links(self.folder, one)
         with _reading(original) as fd:
             found = os.fstat(fd)
             size = found.st_size

@@ -175,11 +175,12 @@ class Config:
             raise error
         self.errors.append(error)
 
-    def _ignored(self, what: str, hint: str = "remove it, or leave out --strict") -> None:
+    def _ignored(self, what: str, hint: str = "remove it, or leave out --strict", notice: str = "") -> None:
+        """Something in a folder's own file that has no effect. `notice`: how it is said, if not in the usual way."""
         if self._strict:
             self._wrong(BadConfig(what, hint))
         else:
-            self.notices.append(f"{what}: ignored")
+            self.notices.append(notice or f"{what}: ignored")
 
     def lay(self, file: Path, *, own: bool, base: Path | None = None, text: str | None = None) -> None:
         """Override settings with those of one file.
@@ -226,7 +227,9 @@ class Config:
             more = f" and {len(not_said) - LISTED} more" if len(not_said) > LISTED else ""
             names = ", ".join(name[:80] for name in not_said[:LISTED])
             accept = self._accept or "ctxkit config LOG accept"
-            self._ignored(f"{file}: {names}{more}: not said by you on this machine; to accept: {accept}", accept)
+            why = "not said by you on this machine"
+            notice = f"{file}: ignored, {why}: {names}{more}; to accept: {accept}"  # ends with the line to type
+            self._ignored(f"{file}: {names}{more}: {why}", accept, notice)
 
     def _lay_one(
         self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool, said: bool

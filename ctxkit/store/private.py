@@ -1,4 +1,7 @@
-"""Folders of the user: where the home and the state are; created only for their owner, as `~/.cache/ctxkit` is."""
+"""Folders of the user: where the home and the state are; created only for their owner, as `~/.cache/ctxkit` is.
+
+And folders that the user names to be written into: a link that lies in one may be somebody else's.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from ctxkit.errors import CannotCreate
 
 
 def make_private(folder: Path) -> None:
@@ -19,6 +24,19 @@ def make_private(folder: Path) -> None:
                 os.mkdir(one, 0o700)
     if not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is not a folder")
+
+
+def refuse_links(named: Path, path: Path) -> None:
+    """Raises CannotCreate if `path` or a folder between it and `named` is a link.
+
+    `named` is what the user typed, and may be one; below it, whoever may write there can let one lead anywhere.
+    """
+    for one in (path, *path.parents):
+        if one == named:
+            return
+        if os.path.islink(one):
+            text = f"{one}: a link, which is not followed below the folder that was named: nothing was written there"
+            raise CannotCreate(text, "put the folder or file itself in its place, or name where it leads")
 
 
 def user_state(env: Mapping[str, str]) -> Path:

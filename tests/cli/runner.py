@@ -108,24 +108,29 @@ def process(
     """
     whole = {**os.environ, **(env or {})}
     if not before and same_interpreter(whole):
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            source, sink = os.pipe()
-            run = Started(*map(str, args), streams=(source, out.fileno(), err.fileno()), env=whole)
-            os.close(source)
-            with suppress(BrokenPipeError), open(sink, "wb") as pipe:
-                pipe.write(stdin)
-            try:
-                code = run.wait(60)
-            finally:
-                run.kill()
-            out.seek(0)
-            err.seek(0)
-            return Ran(code, out.read(), err.read().decode("utf-8", "backslashreplace"))
+        return forked(*args, stdin=stdin, env=whole)
     ran = subprocess.run(
         [*before, *PYTHON, *map(str, args)],
         input=stdin, capture_output=True, env=whole, timeout=60, check=False,
     )  # fmt: skip
     return Ran(ran.returncode, ran.stdout, ran.stderr.decode("utf-8", "backslashreplace"))
+
+
+def forked(*args: str | Path, stdin: bytes, env: Mapping[str, str]) -> Ran:
+    """Run it as such a fork with this whole environment: with DOCS_STEP in it, clock and random bytes are given."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        source, sink = os.pipe()
+        run = Started(*map(str, args), streams=(source, out.fileno(), err.fileno()), env=env)
+        os.close(source)
+        with suppress(BrokenPipeError), open(sink, "wb") as pipe:
+            pipe.write(stdin)
+        try:
+            code = run.wait(60)
+        finally:
+            run.kill()
+        out.seek(0)
+        err.seek(0)
+        return Ran(code, out.read(), err.read().decode("utf-8", "backslashreplace"))
 
 
 NO_FORK = r"&-|<\(|PYTHON|LC_|LANG"

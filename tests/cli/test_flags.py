@@ -153,3 +153,23 @@ def test_old_names_are_on_no_page() -> None:
         for name in old.commands:
             assert old.name not in {word for one in page(name).options for word in one.names}
             assert old.name not in ctxkit("__complete", "zsh", "--", name, old.name).text.split()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_url_is_written_to(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option that names what is written refuses a URL, which would be a path here; exit 2, nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    log = small(tmp_path)
+    for option in options(name):
+        if not FLAGS[option.name.rstrip("_")].writes:
+            continue
+        words = ["map", "status", "."] if name == "fleet" else [log.name] if name != "sessions" else []
+        ran = ctxkit(name, *words, FLAGS[option.name].name, "ftp://host/x")
+        assert (ran.code, ran.out) == (2, b"") and "ftp://" in ran.err and "hint: name a path" in ran.err, (name, ran)
+    assert list(tmp_path.iterdir()) == [log]
+
+
+def test_what_is_written_is_marked() -> None:
+    """These, and no other flag."""
+    written = {"archive", "ledger", "output", "parquet", "sidecar", "textfile"}
+    assert {key for key, flag in FLAGS.items() if flag.writes} == written

@@ -143,7 +143,7 @@ def test_texts_documents_and_models_of_a_folder_have_no_effect(tmp_path: Path) -
     assert config.notices == [
         f"{file}:{line}: agents.frodo.{word} counts only from flags, environment and user config: ignored"
         for line, word in ((7, "model"), (8, "system"), (9, "docs"))
-    ] + [f"{file}: agents.frodo.limit: not said by you on this machine; to accept: ctxkit config LOG accept: ignored"]
+    ] + [f"{file}: ignored, not said by you on this machine: agents.frodo.limit; to accept: ctxkit config LOG accept"]
 
 
 @pytest.mark.parametrize(

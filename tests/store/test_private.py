@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.errors import CannotCreate
 from ctxkit.store.index import settled
-from ctxkit.store.private import make_private
+from ctxkit.store.private import make_private, refuse_links
 from tests.cli.runner import process
 
 
@@ -57,3 +58,14 @@ def test_what_commands_make_is_private(tmp_path: Path, monkeypatch: pytest.Monke
         os.umask(before)
     assert (tmp_path / "home/.cache").is_dir() and (tmp_path / "home/.config").is_dir()
     assert modes(tmp_path / "home") == {0o700}
+
+
+def test_links_below_a_named_folder(tmp_path: Path) -> None:
+    """The named folder, and those above it, may be links; nothing below it may be one, also one that leads nowhere."""
+    (tmp_path / "real/in").mkdir(parents=True)
+    (tmp_path / "named").symlink_to("real")
+    refuse_links(tmp_path / "named", tmp_path / "named/in/new")
+    (tmp_path / "real/in/link").symlink_to("nowhere")
+    for path in ("in/link", "in/link/x"):
+        with pytest.raises(CannotCreate, match="in/link: a link"):
+            refuse_links(tmp_path / "named", tmp_path / "named" / path)

@@ -57,9 +57,9 @@ def test_what_counts(tmp_path: Path) -> None:
     file.write_text(AUTO)
     typed, watch = load(None, tmp_path, env, None), load(None, tmp_path, env, None, unsaid="none")
     assert (typed["limit"], typed["compact.auto"]) == (300, False) and typed.notices == [
-        f"{file}: compact.auto: not said by you on this machine; to accept: ctxkit config LOG accept: ignored"
+        f"{file}: ignored, not said by you on this machine: compact.auto; to accept: ctxkit config LOG accept"
     ]
-    assert (watch["limit"], watch["compact.auto"]) == (None, False) and "compact.auto, limit: " in watch.notices[0]
+    assert (watch["limit"], watch["compact.auto"]) == (None, False) and "compact.auto, limit; " in watch.notices[0]
     with pytest.raises(BadConfig) as caught:
         load(None, tmp_path, env, None, strict=True, accept="ctxkit config a accept")
     assert caught.value.hint == "ctxkit config a accept"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.options import ForCluster, ForIngest, ForMap, ForSql, takes
+from ctxkit.cli.options import ForCluster, ForIngest, ForMap, ForSql, refuse_url, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import NothingMatched, Usage
 
@@ -76,6 +76,8 @@ def command(
         raise Usage(f"fleet cannot {action!r}: nothing was changed", HINT)
     shared = {"output": output, "shards": shards, "jobs": jobs, "files_from": files_from}
     _refuse_others(action, (for_ingest, for_sql, for_map, for_cluster), shared)
+    if action != "ingest":
+        refuse_url("--output", output)
     if action == "sql":
         from ctxkit.cli import sql_run
 
