@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
 from ctxkit.content.failures import CommandRuns
+from ctxkit.content.pasted import typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.utf8 import utf8
@@ -370,10 +371,10 @@ def _answers(text: str) -> Iterator[str]:
 
 
 def _told(piece: TextSegment, text: str) -> Iterable[str]:
-    """The sentences of a user's text; of an answer each with its question."""
+    """The sentences that a user typed in a text; of an answer each with its question."""
     if piece.kind != SegmentKind.USER:
         return ()
-    return list(_answers(piece.text)) or sentences(text) if piece.tool else sentences(text)
+    return list(_answers(piece.text)) or sentences(text) if piece.tool else sentences(typed(text))
 
 
 def is_rule(sentence: str) -> bool:

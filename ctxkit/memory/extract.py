@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ctxkit.content.facts import WORD
 from ctxkit.content.gist import MARKS, gist, shortened
 from ctxkit.content.identifiers import short
+from ctxkit.content.pasted import typed
 from ctxkit.content.state_header import SessionState, is_rule, statement
 from ctxkit.content.task_lists import tasks
 from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
@@ -32,7 +33,7 @@ from ctxkit.memory.sources import source_of
 OPEN_WORK, FILES = 5, 12
 """The most open tasks and files that are noted of a session."""
 TYPED = 1000
-"""The most characters of a message that a person typed; longer ones are mostly pasted, or a program's."""
+"""The most characters that a person typed in a message; longer ones are mostly pasted unmarked, or a program's."""
 CHOICE = re.compile(
     r"\b(?:decided (?:to|on|for|against|that)|let['’]?s (?:use|go with|keep|take|stick)|go(?:ing)? with|opt(?:ed)? for|"
     r"(?:we|I)(?:['’]ll| will) use|(?:we|I)(?:['’]d| would)? (?:chose|prefer|agreed)|stick (?:to|with)|instead of|"
@@ -103,7 +104,7 @@ def _decides(sentence: str) -> bool:
 
 def _typed(piece: TextSegment) -> TextSegment:
     """A segment; a text that nobody types counts as a program's."""
-    is_long = piece.kind == SegmentKind.USER and len(piece.text) > TYPED
+    is_long = piece.kind == SegmentKind.USER and len(piece.text) > TYPED and len(typed(piece.text).strip()) > TYPED
     return piece._replace(kind=SegmentKind.NOTICE) if is_long else piece
 
 

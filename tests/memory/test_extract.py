@@ -13,6 +13,7 @@ from ctxkit.content.text_segments import SegmentKind, all_pieces
 from ctxkit.memory.extract import FILES, OPEN_WORK, TYPED, notes_of, plain, says_something
 from ctxkit.memory.notes import RULES
 from tests.cli.runner import call, good, message
+from tests.content.test_pasted import OWN, PASTED
 from tests.shared import transcripts
 
 CHOICE = "Let's use an index on email instead of a cache."
@@ -85,6 +86,13 @@ def test_what_the_model_says(words: str, tmp_path: Path) -> None:
 def test_what_a_person_says(words: str, expected: bool, tmp_path: Path) -> None:
     """A rule and a choice are decisions; a question, a thought, a few words, and a text that nobody types are not."""
     assert (of_kind([message("user", words, 1)], "decision", tmp_path) != []) is expected
+
+
+@pytest.mark.parametrize("kind", PASTED)
+def test_what_a_person_pastes(kind: str, tmp_path: Path) -> None:
+    """It is no decision of the person; what they typed beside it is, however long the pasted text is."""
+    rows = [message("user", f"{OWN}\n\n{PASTED[kind]}\n\n" + "> a quote\n" * 200, 1)]
+    assert of_kind(rows, "decision", tmp_path) == [OWN]
 
 
 def test_an_answer_to_a_question_of_the_model(tmp_path: Path) -> None:
