@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit.formats.chat_dialects import Dialect, parts
+from ctxkit.core.derive.usage import SESSION_TOTAL
+from ctxkit.core.messages import Span
+from ctxkit.core.text.utf8 import utf8
+from ctxkit.core.transcript import Transcript
+from ctxkit.formats.base import Block
+from ctxkit.formats.chat_dialects import Dialect, DialectReader, parts
 from ctxkit.formats.chat_parts import text_of
 from ctxkit.formats.foreign_keys import Json
 
@@ -65,4 +70,38 @@ def hides(row: Json) -> bool:
     return isinstance(metadata, dict) and metadata.get("agentVisible") is False
 
 
-FORMAT = Dialect("goose", put, was_chat=True, hides=hides)
+class GooseReader(DialectReader):
+    """A Reader (formats/base.py). Also notes the first row, which says how large the context is up to the newest
+    reply: Goose writes it anew after each.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("goose", put, hides)
+        self._header: Span | None = None
+
+    def feed(self, block: Block) -> None:
+        """Take the next rows."""
+        if not self._messages and len(block.rows) and utf8(f'"{SESSION_TOTAL}"') in block.raw(0):
+            self._header = block.offsets[0], block.sizes[0]
+        super().feed(block)
+
+    def finish(self) -> Transcript:
+        """The transcript of all that was fed."""
+        found = super().finish()
+        hidden = set(self._hidden)
+        replies = (m.n for m in reversed(found.messages) if m.role == "assistant" and m.n not in hidden)
+        newest = next(replies, None)
+        if self._header is not None and newest is not None:
+            found.counts = {newest: self._header}
+        return found
+
+
+class GooseFormat(Dialect):
+    """A Format (formats/base.py)."""
+
+    def reader(self) -> GooseReader:
+        """A new reader."""
+        return GooseReader()
+
+
+FORMAT = GooseFormat("goose", put, was_chat=True, hides=hides)

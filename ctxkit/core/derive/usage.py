@@ -22,6 +22,10 @@ REPLIES, PASSING = ("output_tokens", "output"), ("reasoning_output_tokens", "tho
 TOTALS = ("total_tokens", "totalTokens", "total")
 SIZE_ROLE = "_usage"
 """The role of a row of Kimi CLI that says how large the context is, with all messages above it."""
+SHUTDOWN = "session.shutdown"
+"""The type of a row of Copilot CLI that says the same at the end of a session."""
+SESSION_TOTAL = "accumulated_total_tokens"
+"""A key of the first row of Goose's sessions, which says the same beside it."""
 LARGEST = 10**12
 """Tokens of a request at most: what says more is damaged, or made up."""
 MARK, ESTIMATED = "ctxkit", "estimated"
@@ -165,9 +169,11 @@ def _cache(found: dict[str, Any]) -> tuple[int, int]:
             pair = read, written
         case {"cache_read_input_tokens": _} | {"cache_creation_input_tokens": _}:
             pair = found.get("cache_read_input_tokens"), found.get("cache_creation_input_tokens")
+        case {"cacheReadInputTokens": read}:
+            pair = read, found.get("cacheCreationInputTokens")
         case {"cacheRead": read}:
             pair = read, found.get("cacheWrite")
-        case {"cached_input_tokens": read} | {"cached": read}:
+        case {"cached_input_tokens": read} | {"cached": read} | {"cachedContentTokenCount": read}:
             pair = read, 0
         case _:
             pair = details.get("cached_tokens") if isinstance(details, dict) else 0, 0
@@ -263,11 +269,13 @@ def _retell(found: dict[str, Any], counted: RequestUsage, now: RequestUsage) -> 
 
 def _records(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The objects of a row that may be a usage."""
-    if row.get("role") == SIZE_ROLE:
+    if row.get("role") == SIZE_ROLE or SESSION_TOTAL in row:
         yield row
+    if row.get("type") == SHUTDOWN and (data := _at(row, "data")) is not None:
+        yield data
     holders = (_at(row, "message"), row, _at(row, "info"), _at(row, "extra", "response"), _at(row, "payload", "info"))
     for held in holders:
-        for key in ("usage", "last_token_usage", "tokens"):
+        for key in ("usage", "last_token_usage", "tokens", "usageMetadata"):
             found = _at(held, key)
             if found is not None:
                 yield found
@@ -301,7 +309,17 @@ def _figures(found: dict[str, Any]) -> RequestUsage | None:
             parts = [new, read, written], [reply, found.get("reasoning", 0)]
         case {"input": request, "output": reply, "total": _}:  # Gemini CLI: cached among input
             parts = [request], [reply, found.get("thoughts", 0)]
-        case {"role": role, "token_count": size} if role == SIZE_ROLE:  # Kimi CLI
+        case {"promptTokenCount": request, "totalTokenCount": both}:  # Gemini's API, Qwen Code: cached among prompt
+            parts = [request], [figure(both) - figure(request)]
+        case {"promptTokenCount": request, "candidatesTokenCount": reply}:
+            parts = [request], [reply, found.get("thoughtsTokenCount", 0)]
+        case {"inputTokens": new, "outputTokens": reply}:  # Amp: cached beside input
+            parts = [new, found.get("cacheReadInputTokens", 0), found.get("cacheCreationInputTokens", 0)], [reply]
+        case (
+            {"role": "_usage", "token_count": size}  # Kimi CLI
+            | {"currentTokens": size}  # Copilot CLI, at the end of a session
+            | {"accumulated_total_tokens": _, "total_tokens": size}  # Goose, of its session
+        ):
             return RequestUsage(figure(size), 0, whole=True)
         case _:
             return None

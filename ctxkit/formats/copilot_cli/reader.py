@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ctxkit.core.derive.usage import SHUTDOWN
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.sets.ranges import Ranges
@@ -27,7 +28,7 @@ ROLES = {
     "tool.execution_complete": "tool",
 }
 """Events that are messages. `tool.execution_start` only repeats what the assistant's message holds."""
-EVENTS = {"session.start", "session.model_change", "session.compaction_complete", "session.snapshot_rewind"}
+EVENTS = {SHUTDOWN, "session.start", "session.model_change", "session.compaction_complete", "session.snapshot_rewind"}
 """Other events whose data is read."""
 COUNTS = EVENTS.union(ROLES)
 NO_DATA = EventHead()
@@ -59,6 +60,8 @@ class CopilotReader:
         self._aside: list[int] = []
         """The messages of subagents."""
         self._cuts: list[_UndoableCut] = []
+        self._counts: dict[int, Span] = {}
+        """Message -> the row that says how large the context is up to it."""
         self._model = ""
 
     def feed(self, block: Block) -> None:
@@ -87,7 +90,8 @@ class CopilotReader:
         order = first + [m.n for m in messages if m.n != self._prompt and m.n not in inactive]
         view = View(order, inactive, [taken.cut for taken in self._cuts], threads=threads)
         row_of = array("q", self._row_of)
-        return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], view=view, model=self._model)
+        ops, counts = list(self._ops.ops), dict(self._counts)
+        return Transcript(NAME, messages, row_of, self._rows, ops, [], view, self._model, counts)
 
     def _take(self, row: CopilotRow, data: EventHead, span: Span, line: int) -> None:
         """Read one event that counts."""
@@ -105,6 +109,10 @@ class CopilotReader:
                 message = self._open("user", row, span)
                 self._cut(self._here, f"compacted by Copilot CLI at line {line}", 0, self._prompt)
                 self._here.append(message.n)
+        elif kind == SHUTDOWN:
+            self._set_model(data)
+            if self._here:
+                self._counts[self._here[-1]] = span
         elif kind == "session.snapshot_rewind":
             if isinstance(data.upToEventId, str) and data.upToEventId in self._row_with:
                 self._rewind(self._row_with[data.upToEventId], line)
@@ -112,7 +120,7 @@ class CopilotReader:
             self._set_model(data)
 
     def _set_model(self, data: EventHead) -> None:
-        for model in (data.newModel, data.selectedModel, data.model):
+        for model in (data.newModel, data.selectedModel, data.model, data.currentModel):
             if isinstance(model, str):
                 self._model = model
                 return

@@ -32,6 +32,7 @@ class EventHead(msgspec.Struct, gc=False):
     model: Any = None
     newModel: Any = None
     selectedModel: Any = None
+    currentModel: Any = None
     success: Any = None
     summaryContent: Any = None
     upToEventId: Any = None
