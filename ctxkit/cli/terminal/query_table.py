@@ -80,7 +80,6 @@ def as_tsv(values: Iterable[Any]) -> Iterator[bytes]:
     r"""A line of TSV, in pieces if a text is long, since each step copies it.
 
     Tab, line feed, carriage return and backslash in a text are `\t`, `\n`, `\r` and `\\`.
-
     Other control characters are made visible, as for people: it is what a pipe gets unasked, and `less` may follow.
     """
     fields = [text_of(value) for value in values]
