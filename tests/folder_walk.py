@@ -127,8 +127,8 @@ GIVEN = {"tool call LOG -": PREVIEW, "tool call LOG - --yes": APPLY}
 """Line -> what it reads on standard input."""
 OF_CONFIG = CHANGES["config"]
 """Lines that are about the config itself: they may do other things where there is one."""
-BY_PATHS = ("fleet ingest", "fleet map", "watch")
-"""How lines begin of which the bytes differ from run to run: processes of their own have the real time."""
+BY_PATHS = ("fleet ingest", "fleet map", "sessions --archive", "watch")
+"""How lines begin of which the bytes differ from run to run: they hold times of files, or those of other processes."""
 
 
 class Seen(NamedTuple):

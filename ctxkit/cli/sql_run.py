@@ -221,9 +221,11 @@ def _pieces(form: str, result: QueryResult) -> Iterator[bytes]:
         for line in table.lines():
             yield utf8("".join(span if isinstance(span, str) else span.text for span in line) + "\n")
     else:
-        written = query_table.as_csv if form == "csv" else query_table.as_tsv
         for values in chain([names], result.rows()):
-            yield written(values)
+            if form == "csv":
+                yield query_table.as_csv(values)
+            else:
+                yield from query_table.as_tsv(values)
 
 
 def _print_table(result: QueryResult) -> None:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 PART = 1 << 20
 """Characters that are encoded at once: the tokens of a text take about ten times its size."""
+PIECE = 1 << 18
+"""Characters to which a word is cut that goes on for over PART: tiktoken takes 52 bytes for each byte of a word, 3.3 GB
+for one of 64 MB. The count changes by 0.03 % at most: the parts of eight kinds of words of 2 MB had 23 of 80,659 tokens
+more than the whole (the alphabet again and again), of random letters 1 of 1,134,237.
+"""
 _CUT = re.compile(r"(?<=[A-Za-z])[\n0-9]|(?<=[^\W_]) ")
 
 
@@ -22,12 +27,21 @@ def parts(text: str, size: int = PART) -> Iterator[str]:
     """The text in parts that have as many tokens as the whole: each pattern ends a piece before these cuts.
 
     A piece of letters or digits takes no blank, and one of letters no line end or digit; a pattern never looks back
-    beyond the start of a piece (`blank_runs.py`). A part without such a place is longer.
+    beyond the start of a piece (`blank_runs.py`). A part without such a place is longer, by PART at most: then it is
+    cut anywhere, and has about as many tokens (PIECE).
     """
     start = 0
-    while len(text) - start > size and (cut := _CUT.search(text, start + size)) is not None:
-        yield text[start : cut.start()]
-        start = cut.start()
+    while (end := start + size) < len(text):
+        cut = _CUT.search(text, end, end + PART)
+        if cut is not None:
+            yield text[start : cut.start()]
+            start = cut.start()
+            continue
+        if len(text) <= end + PART:
+            break
+        for at in range(start, end + PART, PIECE):
+            yield text[at : min(at + PIECE, end + PART)]
+        start = end + PART
     yield text[start:]
 
 

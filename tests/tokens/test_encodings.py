@@ -44,6 +44,27 @@ def test_parts_have_the_tokens_of_the_whole(name: str, words: list[str]) -> None
     assert "".join(some) == text and sum(len(whole(part)) for part in some) == len(whole(text))
 
 
+@pytest.mark.parametrize("text", ["a" * 5_000_000, "x y" + "漢" * 4_000_000 + " z" * 9], ids=["letters", "CJK"])
+def test_no_part_is_larger_than_can_be_taken(text: str) -> None:
+    """A word of millions of characters is cut, too: tiktoken takes 52 bytes of memory for each of its bytes."""
+    some = list(encodings.parts(text))
+    assert "".join(some) == text and max(map(len, some)) <= 2 * encodings.PART
+    assert list(encodings.parts(text[: encodings.PART])) == [text[: encodings.PART]]
+
+
+@pytest.mark.full("each kind takes seconds")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "letters", ["abcdefghijklmnopqrstuvwxyz", "a", "=", "的一是不了人我在有他", "😀", "aB", "ab.c/"]
+)
+def test_a_cut_word_has_nearly_the_tokens_of_the_whole(name: str, letters: str) -> None:
+    """The letters again and again, and at random: within 0.05 %."""
+    size, random_letters = 3 * encodings.PART, random.Random(1)
+    for text in (letters * (size // len(letters)), "".join(random_letters.choices(letters, k=size))):
+        whole = len(MADE[name]._tiktoken.encode_ordinary(text))
+        assert abs(MADE[name].counts([text])[0] - whole) <= 0.0005 * whole
+
+
 def differing(few: list[equal.Kind]) -> list[tuple[str, dict[str, int]]]:
     """The kinds with texts that are counted otherwise than by tiktoken itself."""
     return [(kind.name, kind.differences) for kind in few if any(kind.differences.values())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -92,6 +93,7 @@ def _opened(places: list[str], format: str | None, memory: str, failed: list[str
     for name, why in found.failed.items():
         text = why if name in why else f"{name}: {why}"
         streams.warn(text, UnknownFormat(text) if name in found.named else None)
+    gc.collect()  # reading a log leaves cycles that hold its text, whose room a long answer needs
     failed += [name for name in found.failed if name in found.named]
     return Database.of_tables(found.tables, memory)
 

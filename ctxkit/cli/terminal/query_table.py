@@ -27,6 +27,8 @@ LEAST = 8
 GAP = 2
 LONGEST = 1000
 """Characters of a text that are looked at for a table."""
+PIECE = 1 << 20
+"""Characters of a line that are printed at once."""
 DECIMALS = 4
 
 
@@ -74,13 +76,23 @@ def text_of(value: Any) -> str:
     return dumps(found)
 
 
-def as_tsv(values: Iterable[Any]) -> bytes:
-    r"""A line of TSV. Tab, line feed, carriage return and backslash in a text are `\t`, `\n`, `\r` and `\\`.
+def as_tsv(values: Iterable[Any]) -> Iterator[bytes]:
+    r"""A line of TSV, in pieces if a text is long, since each step copies it.
 
+    Tab, line feed, carriage return and backslash in a text are `\t`, `\n`, `\r` and `\\`.
     Other control characters are made visible, as for people: it is what a pipe gets unasked, and `less` may follow.
     """
-    fields = [safe(text_of(value).translate(_ESCAPES)) for value in values]
-    return utf8("\t".join(fields) + "\n")
+    fields = [text_of(value) for value in values]
+    if sum(map(len, fields)) <= PIECE:
+        yield utf8("\t".join(safe(field.translate(_ESCAPES)) for field in fields) + "\n")
+        return
+    for place, field in enumerate(fields):
+        if place:
+            yield b"\t"
+        size = PIECE if field.isascii() else max(len(field), 1)  # what is visible in others goes by their neighbours
+        for start in range(0, len(field), size):
+            yield utf8(safe(field[start : start + size].translate(_ESCAPES)))
+    yield b"\n"
 
 
 _ESCAPES = {9: r"\t", 10: r"\n", 13: r"\r", 92: r"\\"}

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from ctxkit.cli.terminal import query_table
 from ctxkit.cli.terminal.query_table import Table, as_csv, as_json, as_tsv, plain
 from ctxkit.cli.terminal.safe_text import cells
 
@@ -77,9 +78,9 @@ def test_csv() -> None:
 
 def test_tsv() -> None:
     """A row is one line, with as many tabs as there are columns less one."""
-    line = as_tsv([1, ODD, None, 0.25])
+    line = b"".join(as_tsv([1, ODD, None, 0.25]))
     assert line == b'1\ta\\tb\\nc\\\\d\\r"e", f\t\t0.25\n'
-    assert as_tsv(["\x1b]0;x\x07\x9b\u202e"]).decode() == "␛]0;x␇\\u{9b}\\u{202e}\n", "no terminal obeys it"
+    assert b"".join(as_tsv(["\x1b]0;x\x07\x9b\u202e"])).decode() == "␛]0;x␇\\u{9b}\\u{202e}\n", "no terminal obeys it"
 
 
 def test_table() -> None:
@@ -125,3 +126,13 @@ def test_hostile() -> None:
     """Control characters of a transcript have no effect, in names and in values."""
     lines = drawn(["a\x1b[2J"], [("b\x1b]0;title\x07\nc",)], 80)
     assert not any(ord(c) < 32 or ord(c) == 127 for line in lines for c in line)
+
+
+@pytest.mark.parametrize("letter", ["x\t", "é\u202e"])
+def test_a_long_text_is_written_in_pieces(letter: str) -> None:
+    """The line is the same as that of the whole; ASCII comes in pieces."""
+    text = letter * query_table.PIECE
+    some = list(as_tsv([1, text, ""]))
+    one = b"".join(as_tsv([1, letter, ""])).split(b"\t")[1]
+    assert b"".join(some) == b"1\t" + one * query_table.PIECE + b"\t\n"
+    assert max(map(len, some)) <= 3 * query_table.PIECE or not letter.isascii()
