@@ -250,7 +250,9 @@ def for_chat(contents: Iterable[Content], model: str, repairs: Repairs, *, keep:
         for part in content.parts:
             if not isinstance(part, Thinking):
                 parts.append(part)
-            elif found := _in_field(part, (*fields, *through), made):
+            elif (found := _in_field(part, (*fields, *through), made)) and found in parts:
+                repairs.leave_out("thinking that its message has already")  # a history that was copied into the log
+            elif found:
                 unsaid += not known and not found.raw.keys() <= set(through)
                 parts.append(found)
             else:
@@ -280,10 +282,21 @@ def _in_field(part: Thinking, fields: Sequence[str], made: str) -> Thinking | No
     return Thinking(part.text, {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]})
 
 
-def takes_unsigned(model: str, *, keep: bool) -> bool:
-    """Whether a request in Anthropic's form to another provider has thinking without a signature, by its rule."""
-    found = rule(model)
-    return bool(found.fields) and (keep or found.need in ("demanded", "wanted"))
+def takes_words(model: str, place: str, *, keep: bool) -> bool:
+    """Whether a request has the words of thinking of any model, by the rule of its own. `place`: what of it holds
+    thinking: "fields" of a chat completion, or "blocks" in Anthropic's form for another provider.
+    """
+    own = rule(model)
+    if place == "fields" and (own is UNKNOWN or own.fields[:1] == (DETAILS,)):
+        return False
+    return place in ("fields", "blocks") and bool(own.fields) and (keep or own.need in ("demanded", "wanted"))
+
+
+def without_signatures(contents: Iterable[Content]) -> Iterator[Content]:
+    """Yields the contents with the words of their thinking alone: for another provider than that which signed it."""
+    for content in contents:
+        parts = [Thinking(part.text, {}) if isinstance(part, Thinking) else part for part in content.parts]
+        yield Content(content.role, parts, content.name, content.rows)
 
 
 def of_earlier_turns(contents: Iterable[Content], model: str, repairs: Repairs) -> Iterator[Content]:

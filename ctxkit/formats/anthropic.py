@@ -73,7 +73,8 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
     head: dict[str, Any] = {"model": options.model} if options.model else {}
     if system:
         head["system"] = "\n\n".join(system)
-    items = map(written, writer.finish(writer.turns(chain(first, coming))))
+    messages = writer.finish(writer.turns(chain(first, coming)))
+    items = map(written, writer.padded(messages) if options.padded else messages)
     return Body(head, "messages", items, "nothing to send: the context has no message for anthropic")
 
 
@@ -147,6 +148,15 @@ class _Writer:
                 self._repairs.leave_out("white space at the end")
         if last is not None:
             yield last
+
+    def padded(self, messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The messages with empty thinking before calls that have none."""
+        for message in messages:
+            kinds = {block["type"] for block in message["content"]}
+            if "tool_use" in kinds and "thinking" not in kinds:
+                self._repairs.put_in("empty thinking beside calls")
+                message["content"].insert(0, {"type": "thinking", "thinking": "", "signature": ""})
+            yield message
 
     def _assistant_block(self, part: Part) -> Block | None:
         """The block of a part of an assistant message; None if it is left out."""

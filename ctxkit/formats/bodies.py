@@ -48,13 +48,15 @@ class BodyOptions(msgspec.Struct, frozen=True):
 
     `model`: of the request, "" for none. `as_sent`: the context is what the log's own program would send to this
     provider, so thinking and the order of blocks stay. `tools`: names of the tools that the request defines.
-    `unsigned`: the provider takes blocks of thinking without a signature.
+    `unsigned`: the provider takes blocks of thinking without a signature; `padded`: it refuses calls without any, and
+    takes an empty one.
     """
 
     model: str = ""
     as_sent: bool = False
     tools: Container[str] = frozenset()
     unsigned: bool = False
+    padded: bool = False
 
 
 class Body(msgspec.Struct):

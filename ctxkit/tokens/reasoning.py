@@ -83,6 +83,10 @@ RULES = (
         source="https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model",
     ),
     ReasoningRule(
+        "mimo", (0, 0), "Xiaomi MiMo", _TEXT, "demanded",
+        source="https://platform.xiaomimimo.com/docs/en-US/usage-guide/passing-back-reasoning_content",
+    ),
+    ReasoningRule(
         rf"glm{_VERSION}", (4, 5), "GLM from 4.5 on", _TEXT, "wanted",
         source="https://docs.z.ai/guides/capabilities/thinking-mode",
     ),

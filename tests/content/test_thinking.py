@@ -17,6 +17,7 @@ from ctxkit.edit.draft import draft
 from ctxkit.edit.parse import parse
 from ctxkit.export.request import repair_notes
 from ctxkit.formats.chat_parts import REASONING_KEYS
+from ctxkit.tokens.reasoning import rule
 from tests.bound import MODELS, cases, sessions
 from tests.cli.runner import ctxkit, good
 from tests.formats.codex.logs import raw as history
@@ -455,8 +456,64 @@ def test_other_providers_of_anthropics_form() -> None:
 
     assert thought_of("deepseek-v4-pro") == thought_of("kimi-k3") == ["think", "more"]
     assert thought_of("qwen3-max") == thought_of("claude-opus-4-6") == thought_of("") == []
-    assert thought_of("qwen3-max", keep_thinking=True) == thought_of("mimo-v2", keep_thinking=True) == ["think", "more"]
+    assert thought_of("qwen3-max", keep_thinking=True) == thought_of("llama-4", keep_thinking=True) == ["think", "more"]
     assert thought_of("claude-opus-4-6", keep_thinking=True) == thought_of("", keep_thinking=True) == []
+
+
+TOLD = {
+    # program: (its log, the thinking in words that stands beside its calls)
+    "claude-code": (lambda: talk("claude-opus-4-6", 2), ["I look 0", "I look 1"]),
+    "pi": (lambda: as_pi(talk("claude-opus-4-6", 2)), ["I look 0", "I look 1"]),
+    "pi, unsigned": (
+        lambda: as_pi(talk("claude-opus-4-6", 2)).replace(b'"thinkingSignature"', b'"was"'), ["I look 0", "I look 1"]
+    ),
+    "chat": (lambda: b"".join(dumps(row).encode() + b"\n" for row in CHAT), ["think"]),
+}  # fmt: skip
+
+
+def as_pi(raw: bytes) -> bytes:
+    """The session as one of pi."""
+    return b"".join(opened(raw).session("pi").pieces)
+
+
+@pytest.mark.parametrize("model", ["deepseek-v4-pro", "moonshotai/kimi-k2.6", "mimo-v2.5-pro"])
+@pytest.mark.parametrize("program", TOLD)
+def test_what_is_demanded_has_its_place(program: str, model: str) -> None:
+    """Whatever program kept it: where it is demanded, not empty where the log has it, and never as words."""
+    made, told = TOLD[program]
+    log = opened(made())
+    spoken = [m for m in next(iter(log.export("openai", model=model).values))["messages"] if m["role"] == "assistant"]
+    assert [message["reasoning_content"] for message in spoken if "tool_calls" in message] == told
+    assert not any(words in dumps(message["content"]) for words in told for message in spoken)
+    exported = log.export("anthropic", model=model)
+    blocks = [m["content"] for m in next(iter(exported.values))["messages"] if m["role"] == "assistant"]
+    calling = [listed for listed in blocks if any(block["type"] == "tool_use" for block in listed)]
+    assert [[b["thinking"] for b in listed if b["type"] == "thinking"] for listed in calling] == [[one] for one in told]
+    assert not any(words in block.get("text", "") for words in told for listed in blocks for block in listed)
+    assert not any(block.get("signature") for listed in blocks for block in listed)
+
+
+def test_calls_without_thinking_in_anthropics_form() -> None:
+    """They get an empty one where the provider refuses them bare, and only there; it is counted."""
+    bare = [{key: value for key, value in row.items() if key != "reasoning_content"} for row in CHAT]
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in bare))
+    for model in ("deepseek-v4-pro", "kimi-k3", "mimo-v2.5-pro", "glm-4.7", "claude-opus-4-6", ""):
+        exported = log.export("anthropic", model=model)
+        kinds = [[block["type"] for block in m["content"]] for m in next(iter(exported.values))["messages"]]
+        demanded = rule(model).need == "demanded"
+        assert kinds[1] == ["thinking"] * demanded + ["tool_use"] and "thinking" not in kinds[3]
+        assert list(repair_notes(exported.repairs)) == ["added: 1 × empty thinking beside calls"] * demanded
+
+
+def test_pi_notes_the_key_of_a_message_as_the_signature() -> None:
+    """Thinking of a chat completion's model goes back under that key, to a model of which nothing is known, too."""
+    raw = as_pi(talk("llama-4", 1)).replace(b'"thinkingSignature":"A0"', b'"thinkingSignature":"reasoning_content"')
+    for model in ("", "llama-4", "deepseek-v4-pro"):
+        [first, _] = [
+            message for message in next(iter(opened(raw).export("openai", model=model).values))["messages"]
+            if message["role"] == "assistant"
+        ]  # fmt: skip
+        assert (first["reasoning_content"], first["content"]) == ("I look 0", "let me look 0")
 
 
 def test_mistral_has_it_in_the_content() -> None:

@@ -60,12 +60,13 @@ class Pi(Format):
         return recorded_of(message, rows)
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
-    ) -> tuple[Sequence[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True,
+        words: bool = False,
+    ) -> tuple[Sequence[Content], Repairs] | None:  # fmt: skip
         """What pi sends when it resumes the session (docs/agents.md)."""
         from ctxkit.formats.pi.wire import repair
 
-        return repair(contents, model)
+        return repair(contents, model, words=words)
 
     def portable(
         self, contents: Sequence[Content], answered: frozenset[str]
