@@ -299,18 +299,6 @@ def without_signatures(contents: Iterable[Content]) -> Iterator[Content]:
         yield Content(content.role, parts, content.name, content.rows)
 
 
-def of_earlier_turns(contents: Iterable[Content], model: str, repairs: Repairs) -> Iterator[Content]:
-    """Yields the contents, and reports thinking before the last message of a person that `model` does not read."""
-    over = now = 0
-    for content in contents:
-        if content.role == "user" and not any(isinstance(part, Result) for part in content.parts):
-            over, now = over + now, 0
-        now += len(blocks(content))
-        yield content
-    if over and rule(model).turn:
-        repairs.tell_of_thinking(f"of earlier turns will not count: {model} does not read them", over)
-
-
 def unread(contents: Iterable[Content], made: str, model: str) -> int:
     """Counts the blocks of thinking, of models that bind it, that `model` is not known to read. `made`: the model that
     made the blocks of messages that name none.

@@ -24,11 +24,11 @@ from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats import targets
 from ctxkit.formats.base import Prefix
-from ctxkit.formats.bodies import BodyOptions, BodyWriter, batches, written
+from ctxkit.formats.bodies import NO_SIGNATURE, BodyOptions, BodyWriter, batches, written
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Progress, proven_log
 from ctxkit.store.spool import Spool
-from ctxkit.tokens.reasoning import binds, has_gateway_name, reads, rule
+from ctxkit.tokens.reasoning import UNKNOWN, binds, has_gateway_name, reads, rule
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
@@ -128,7 +128,14 @@ def export(
     write = target.load()
 
     def options(as_sent: bool) -> BodyOptions:
-        return BodyOptions(model, as_sent, tools, unsigned=unsigned, padded=unsigned and rule(model).need == "demanded")
+        own = rule(model)
+        demanded = own.need == "demanded"
+        return BodyOptions(
+            model, as_sent, tools, unsigned=unsigned, padded=unsigned and demanded,
+            signs=own.signs_calls or (keep_thinking and own is UNKNOWN),
+            placeholder=NO_SIGNATURE if own.signs_calls and demanded else "",
+            passing=f"of earlier turns will not count: {model} does not read them" if own.turn else "",
+        )  # fmt: skip
 
     kept: Collection[str] | None = None
     why = NO_REQUEST
@@ -155,8 +162,7 @@ def export(
         if target.thinking == "fields":
             left = unpruned if kept is None else thinking.pruned(unpruned, kept, why, counted)
             return thinking.for_chat(left, model, counted, keep=keep_thinking)
-        found = _with_thinking(unpruned, kept, why, log.model, model, counted)
-        return thinking.of_earlier_turns(found, model, counted) if target.thinking == "items" else found
+        return _with_thinking(unpruned, kept, why, log.model, model, counted)
 
     contents = Reiterable(chosen)
     body = write(contents, repairs, options(as_sent))

@@ -39,6 +39,7 @@ from ctxkit.formats.bodies import (
     tool_name,
     written,
 )
+from ctxkit.formats.chat_parts import BLOCKS, part_of
 
 _THINKING = ("thinking", "redacted_thinking")
 LONGEST_ID = 256
@@ -78,6 +79,12 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
     return Body(head, "messages", items, "nothing to send: the context has no message for anthropic")
 
 
+def _single(part: Part) -> list[Part]:
+    """litellm's list of blocks as parts of their own; any other part as it is."""
+    listed = part.raw.get(BLOCKS) if isinstance(part, Thinking) else None
+    return [one for one in map(part_of, listed) if isinstance(one, Thinking)] or [part] if listed else [part]
+
+
 class _Writer:
     def __init__(self, repairs: Repairs, options: BodyOptions) -> None:
         self._repairs = repairs
@@ -97,7 +104,8 @@ class _Writer:
         """The message of one content. A later system message becomes a user message: there is no such role."""
         count_lost_name(content, self._repairs)
         if speaker(content) == "assistant":
-            blocks = [block for part in content.parts if (block := self._assistant_block(part))]
+            parts = (one for part in content.parts for one in _single(part))
+            blocks = [block for part in parts if (block := self._assistant_block(part))]
             return _Turn("assistant", [], self._with_callers(self._server_pairs(blocks)))
         turn = _Turn("user")
         has_result = any(isinstance(part, Result) for part in content.parts)

@@ -16,8 +16,8 @@ Need = Literal["demanded", "wanted", "taken", ""]
 Version = tuple[int, int]
 
 DETAILS = "reasoning_details"
-CHAT_FIELDS = ("reasoning_content", "reasoning", DETAILS)
-"""Keys of a chat completion's message that hold reasoning: text, text, and a list of blocks."""
+CHAT_FIELDS = ("reasoning_content", "reasoning", DETAILS, "thinking_blocks")
+"""Keys of a chat completion's message that hold reasoning: text, text, and lists of blocks: OpenRouter's, litellm's."""
 CHUNK = "content"
 """The field of a provider that has reasoning as a part of the content: Mistral's `thinking`."""
 
@@ -41,6 +41,11 @@ class ReasoningRule(NamedTuple):
     bound: Literal["refused", "dropped", ""] = ""
     turn: bool = False
     source: str = ""
+
+    @property
+    def signs_calls(self) -> bool:
+        """Whether the models sign their calls instead, as Gemini does."""
+        return bool(self.need) and not self.fields
 
 
 _VERSION = r"-?(\d{1,2})(?:-(\d{1,2})(?!\d))?(?!\d)"
@@ -109,7 +114,7 @@ RULES = (
 UNKNOWN = ReasoningRule("", (0, 0), "any other model", CHAT_FIELDS, "taken")
 """A model of which nothing is known: it gets what the log's own provider wrote, under its own keys."""
 GATEWAY = ReasoningRule(
-    r"[^/]+/", (0, 0), "`vendor/model`, as OpenRouter names them", ("reasoning", DETAILS), "wanted",
+    r"[^/]+/", (0, 0), "`vendor/model`, as OpenRouter and litellm name them", CHAT_FIELDS[1:], "wanted",
     source="https://openrouter.ai/docs/use-cases/reasoning-tokens",
 )  # fmt: skip
 """Beside the model's own rule: a gateway takes back what it wrote."""

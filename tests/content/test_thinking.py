@@ -460,6 +460,62 @@ def test_other_providers_of_anthropics_form() -> None:
     assert thought_of("claude-opus-4-6", keep_thinking=True) == thought_of("", keep_thinking=True) == []
 
 
+@pytest.mark.parametrize("call", [
+    {"extra_content": {"google": {"thought_signature": "QUJD"}}}, {"thought_signature": "QUJD"},
+])  # fmt: skip
+def test_signatures_of_calls_in_openais_form(call: dict[str, Any]) -> None:
+    """They go back to Gemini's models, which demand them, and nowhere else; a call without one gets the placeholder."""
+    rows = [dict(row) for row in CHAT]
+    rows[1] = rows[1] | {"reasoning_content": None, "tool_calls": [rows[1]["tool_calls"][0] | call]}
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+
+    def signed(source: Log, model: str, **asked: bool) -> tuple[Any, list[str]]:
+        exported = source.export("openai", model=model, **asked)
+        [made] = next(iter(exported.values))["messages"][1]["tool_calls"]
+        return made.get("extra_content"), [note for note in repair_notes(exported.repairs) if "signature" in note]
+
+    kept = {"google": {"thought_signature": "QUJD"}}
+    for model in ("gemini-3-pro-preview", "google/gemini-3.5-flash", "gemini-2.5-pro"):
+        assert signed(log, model) == (kept, [])
+    for model in ("gpt-5.5", "deepseek-v4-pro", "llama-4", ""):
+        assert signed(log, model) == (None, ["not sent: 1 × thought signature"])
+    assert signed(log, "llama-4", keep_thinking=True) == (kept, [])
+    bare = opened(b"".join(dumps(row).encode() + b"\n" for row in CHAT))
+    placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+    added = ["added: 1 × placeholder for a missing thought signature"]
+    assert signed(bare, "gemini-3-pro-preview") == (placeholder, added)
+    assert signed(bare, "gemini-2.5-pro") == signed(bare, "llama-4") == (None, [])
+
+
+def test_blocks_of_litellm() -> None:
+    """Back to a gateway under their key, and to Anthropic as its own blocks, signed."""
+    blocks = [thought("think", "S1"), {"type": "redacted_thinking", "data": "R"}]
+    row = {"role": "assistant", "content": "a", "reasoning_content": "think", "thinking_blocks": blocks}
+    rows = [{"role": "user", "content": "q"}, row, {"role": "user", "content": "next"}]
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+    body = next(iter(log.export("openai", model="anthropic/claude-opus-4-6").values))
+    assert body["messages"][1] == {"role": "assistant", "content": "a", "thinking_blocks": blocks}
+    body = next(iter(log.export("anthropic", model="claude-opus-4-6").values))
+    assert body["messages"][1]["content"] == [*blocks, text("a")]
+    body = next(iter(log.export("openai", model="deepseek-v4-pro").values))
+    assert body["messages"][1] == {"role": "assistant", "content": "a", "reasoning_content": "think"}
+
+
+def test_one_line_about_a_block() -> None:
+    """Reasoning that is not sent is not told a second time, as what would not count."""
+    log = opened(talk("gpt-5.5", 2))
+    exported = log.export("responses", model="gpt-5.5")
+    assert list(repair_notes(exported.repairs)) == ["not sent: 4 × thinking"]
+    log = opened(rollout("gpt-5.5", "meta | user:q | think:A | say:a | user:r | think:B | say:b"))
+    exported = log.export("responses")
+    assert list(repair_notes(exported.repairs)) == [
+        "1 thinking block of earlier turns will not count: gpt-5.5 does not read them"
+    ]
+    log.forget("2")
+    sent = next(iter(log.export("responses").values))["input"]
+    assert [item["type"] for item in sent].count("reasoning") == 1
+
+
 TOLD = {
     # program: (its log, the thinking in words that stands beside its calls)
     "claude-code": (lambda: talk("claude-opus-4-6", 2), ["I look 0", "I look 1"]),

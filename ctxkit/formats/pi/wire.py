@@ -20,6 +20,8 @@ ROLES = {
     "compactionSummary",
 }  # fmt: skip
 """Roles of messages that are sent; "": not a message of pi's own."""
+FIELDS = frozenset(key for key, kind in REASONING_KEYS.items() if kind is str)
+"""Signatures that are none: the keys of the messages that held the thinking."""
 PICTURE = "(see attached image)"
 """pi's text for a result without words."""
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
@@ -130,7 +132,7 @@ def _sent(part: Part, *, same: bool, renamed: bool, unsigned: bool) -> Part | No
             signed = same and isinstance(signature, str) and bool(signature)
             if raw.get("redacted") is True:
                 return Thinking("", {"type": "redacted_thinking", "data": signature}) if signed else None
-            if signed and REASONING_KEYS.get(signature) is str:
+            if signed and signature in FIELDS:
                 return Thinking(words, {signature: words})
             if not signed:
                 return Thinking(words, {}) if unsigned and words.strip() else Text(words)
