@@ -117,7 +117,7 @@ def export(
         from ctxkit.logfile.assembly_sources import assemble
 
         around, inner = assemble(log, status), contents
-        put_in = bool(around.beside) or (bool(around.lead) and not log.native)  # not by the program
+        put_in = thinking.is_put_in(log, around)
         if any(around):
             contents = Reiterable(lambda: _placed(around, inner))
     model = asked
@@ -130,11 +130,12 @@ def export(
     def options(as_sent: bool) -> BodyOptions:
         own = rule(model)
         demanded = own.need == "demanded"
+        passes = own.turn and not thinking.is_unread(log.model, model)  # else none counts, and that is said
         return BodyOptions(
             model, as_sent, tools, unsigned=unsigned, padded=unsigned and demanded,
             signs=own.signs_calls or (keep_thinking and own is UNKNOWN),
             placeholder=NO_SIGNATURE if own.signs_calls and demanded else "",
-            passing=f"of earlier turns will not count: {model} does not read them" if own.turn else "",
+            passing=f"of earlier turns will not count: {model} does not read them" if passes else "",
         )  # fmt: skip
 
     kept: Collection[str] | None = None
@@ -146,7 +147,7 @@ def export(
         if binds(model):
             kept = set()
             if keep_thinking and put_in:
-                why = PUT_IN
+                why = thinking.PUT_IN
             elif keep_thinking:
                 kept, why = _kept_thinking(log, write, context, contents, as_sent=as_sent)
     else:
@@ -222,12 +223,11 @@ def _unrefused(
         return None, ""
     if bound == "refused" and not keep:
         return [], NO_REQUEST
-    return ([], PUT_IN) if put_in else thinking.before_change(log, context)
+    return ([], thinking.PUT_IN) if put_in else thinking.before_change(log, context)
 
 
 NO_REQUEST = "the request does not have the system prompt and tools that they were made with"
 """Why a request leaves out thinking that its model binds to the request."""
-PUT_IN = "what is put around the messages was not there"
 
 
 def _with_tools(
@@ -243,7 +243,7 @@ def _with_tools(
     change = thinking.first_change(log) if binds(model) else None
     prefix = _recorded_request(log, context if change is None else islice(context, change.place))
     names = {str(tool.get("name")) for tool in prefix.tools or () if isinstance(tool, dict)}
-    why = PUT_IN if put_in else "the log does not record their request" if change is None else change.why
+    why = thinking.PUT_IN if put_in else "the log does not record their request" if change is None else change.why
     choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))

@@ -17,6 +17,8 @@ from ctxkit.edit.draft import draft
 from ctxkit.edit.parse import parse
 from ctxkit.export.request import repair_notes
 from ctxkit.formats.chat_parts import REASONING_KEYS
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import Measuring
 from ctxkit.tokens.reasoning import rule
 from tests.bound import MODELS, cases, sessions
 from tests.cli.runner import ctxkit, good
@@ -385,6 +387,42 @@ def test_a_call_that_codex_answers_itself() -> None:
     """In other words than ctxkit: what was thought behind it is not sent in a request."""
     log = opened(rollout("gpt-6.2-sol", "meta | user:q | think:A | call:c | user:r | think:B | say:b"))
     assert items_of(log) == (["A"], {"left out: message 2 has a call without a result": 1})
+
+
+UNSENT: dict[str, tuple[str, dict[str, str], str, str]] = {
+    # what changed: (the session, config, ops, why the thinking does not count)
+    "nothing": (ROLLOUT, {}, "", ""),
+    "a message": (ROLLOUT, {}, "3", "message 2 changed"),
+    "a text around": (ROLLOUT, {"assembly.system": "a.md"}, "", "what is put around the messages was not there"),
+    "a status": (ROLLOUT, {"assembly.status": "a.md"}, "", "what is put around the messages was not there"),
+    "a missing result": (
+        "meta | user:q | think:A | call:c | user:r | think:B | say:b", {}, "", "message 2 has a call without a result",
+    ),
+    "the model": (ROLLOUT, {"model": "gpt-5.5"}, "", "gpt-5.5 is not known to read them"),
+    "the model, to a later one": (ROLLOUT, {"model": "gpt-7"}, "", "gpt-7 is not known to read them"),
+    "the model's name": (ROLLOUT, {"model": "openai/gpt-6.2-sol"}, "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "config", "ops", "why"), UNSENT.values(), ids=UNSENT.keys())
+def test_status_and_why_know_what_export_sends(
+    words: str, config: dict[str, str], ops: str, why: str, tmp_path: Path
+) -> None:
+    """Blocks that a request leaves out, or that its model does not read, are told by both, and are not counted."""
+    path = tmp_path / "s.jsonl"
+    (tmp_path / "a.md").write_text("Be brief.")
+    path.write_bytes(rollout("gpt-6.2-sol", words))
+    log = Log.open(path, env={})
+    log.config.set_flags({key: str(tmp_path / value) if key != "model" else value for key, value in config.items()})
+    if ops:
+        log.forget(ops)
+    exported = log.export("responses", model=config.get("model", ""))
+    reported, found = sum(exported.repairs.thinking.values()), log.status()
+    assert (0 if found.thinking is None else found.thinking.blocks) == reported
+    assert ("" if found.thinking is None else found.thinking.why) == why and bool(reported) == bool(why)
+    measuring = Measuring(Counting(log))
+    whole, used = sum(measuring.each(log.listed())), measuring.of(log.listed()).tokens
+    assert (used < round(whole)) == bool(why)
 
 
 CHAT = [
