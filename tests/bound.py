@@ -13,8 +13,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ctxkit import CtxkitError, Log
+from ctxkit.core.messages import Call, Thinking
 from tests.lawful import Command, tried
 from tests.shared import SHARED
 from tests.validators import item_prefixes
@@ -115,13 +117,30 @@ def _of_openai(log: Log, way: str, known: dict[str, set[str]]) -> tuple[int, int
 
 
 def _asked(log: Log, model: str, raw: bytes) -> tuple[int, int]:
-    """How many messages of a chat completion have reasoning; how many have calls without, or words of nobody's."""
+    """How many messages of a chat completion have reasoning; how many have calls without, or words of nobody's, or say
+    it as the model's words, or leave out what the log has beside a call.
+    """
     told = "\n\n".join(_thoughts(raw))
     body = next(iter(log.export("openai", model=model).values))
     spoken = [message for message in body["messages"] if message["role"] == "assistant"]
     held = [message["reasoning_content"] for message in spoken if "reasoning_content" in message]
     bare = [message for message in spoken if "tool_calls" in message and "reasoning_content" not in message]
-    return len(held), len(bare) + sum(words not in told for words in held)
+    said = {text for message in spoken for text in _texts(message["content"])}
+    aloud = [words for words in said.intersection(_thoughts(raw)) if len(words) > 40]  # no short answer, said twice
+    lost = [words for words in _beside_calls(log) if not any(words in one for one in held)]
+    return len(held), len(bare) + sum(words not in told for words in held) + len(aloud) + len(lost)
+
+
+def _texts(content: Any) -> list[str]:
+    return [content] if isinstance(content, str) else [one["text"] for one in content or () if "text" in one]
+
+
+def _beside_calls(log: Log) -> Iterator[str]:
+    """The words of thinking in messages of the context that make calls, all of which have a result."""
+    for entry in log.entries():
+        parts = log.full(entry).parts
+        if {True} == {part.id in log.answered for part in parts if isinstance(part, Call)}:
+            yield from (part.text for part in parts if isinstance(part, Thinking) and part.text.strip())
 
 
 def _thoughts(raw: bytes) -> Iterator[str]:

@@ -13,12 +13,26 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.roles import SYSTEM
 from ctxkit.logfile.open import OpenLog
-from ctxkit.tokens.reasoning import CHAT_FIELDS, CHUNK, DETAILS, GATEWAY, UNKNOWN, binds, has_gateway_name, reads, rule
+from ctxkit.tokens.reasoning import (
+    CHAT_FIELDS,
+    CHUNK,
+    DETAILS,
+    GATEWAY,
+    UNKNOWN,
+    ReasoningRule,
+    binds,
+    has_gateway_name,
+    reads,
+    rule,
+)
 
+PUT_IN = "what is put around the messages was not there"
+"""Why thinking does not count in a request with more than the messages."""
 _SIGNATURES = ("signature", "thinkingSignature", "data", "encrypted_content")
 
 
@@ -98,7 +112,7 @@ def without(content: Content) -> Content:
 
 
 class UnsentThinking(msgspec.Struct, frozen=True):
-    """Thinking of a context that its program will not send. `count`: blocks per message; `why`: in words."""
+    """Thinking of a context that does not go out. `count`: blocks per message; `why`: in words."""
 
     count: dict[Name, int]
     why: str
@@ -113,14 +127,59 @@ class UnsentThinking(msgspec.Struct, frozen=True):
         return in_words(self.count[name], f"left out: {self.why}") if name in self.count else None
 
 
-def unsent(log: OpenLog) -> UnsentThinking | None:
-    """The thinking that the log's own program will not send with this context; None if there is none.
-
-    Reads only messages after the first change, and only if the log's model binds its thinking.
+def change_in_request(log: OpenLog, shown: Sequence[Name] | None = None) -> FirstChange | None:
+    """As `first_change`, for a request that ctxkit makes: also behind a call without a result. The log's program and
+    ctxkit do not answer it in the same words.
     """
-    if not binds(log.model):
+    shown = log.listed() if shown is None else shown
+    change = first_change(log, shown)
+    for place, name in enumerate(shown if change is None else shown[: change.place]):
+        if any(call not in log.answered for call in _calls(log, name)):
+            return FirstChange(place + 1, f"message {log.state().label(name)} has a call without a result")
+    return change
+
+
+def _calls(log: OpenLog, name: Name) -> Iterable[str]:
+    """The ids of the calls of a message."""
+    if isinstance(name, int):
+        return log.messages[name - 1].calls
+    [one] = log.entries([name])
+    return [part.id for part in log.full(one).parts if isinstance(part, Call)]
+
+
+def next_change(
+    log: OpenLog, model: str, shown: Sequence[Name] | None = None, *, put_in: bool = False
+) -> FirstChange | None:
+    """The place from which on the thinking of a context does not count in the next request to `model`; None: all does.
+
+    `put_in`: something is put around the messages that was not there.
+    """
+    if is_unread(log.model, model):
+        return FirstChange(0, f"{model} is not known to read them")
+    if not binds(model):
         return None
-    change = first_change(log)
+    if put_in:
+        return FirstChange(0, PUT_IN)
+    return (change_in_request if rule(model).bound == "dropped" else first_change)(log, shown)
+
+
+def is_unread(made: str, model: str) -> bool:
+    """Whether `model` is not known to read the thinking of the model `made`, which binds it."""
+    return binds(made) and not reads(model, made)
+
+
+def is_put_in(log: OpenLog, around: Assembly) -> bool:
+    """Whether something stands around the messages that was not there when the log's model thought."""
+    return bool(around.beside) or (bool(around.lead) and not log.native)
+
+
+def unsent(log: OpenLog, around: Assembly = NOTHING) -> UnsentThinking | None:
+    """The thinking that does not go out with this context, or is not read, with what stands `around` it, to the model
+    of the config, else the log's own; None if there is none.
+
+    Reads only messages after the first change, and only if the model binds its thinking.
+    """
+    change = next_change(log, log.config["model"] or log.model, put_in=is_put_in(log, around))
     if change is None:
         return None
     behind = (one for one in islice(log.entries(), change.place, None) if one.role == "assistant")
@@ -219,18 +278,12 @@ def mark(part: Thinking) -> str:
 
 def before_change(log: OpenLog, context: Sequence[Content]) -> tuple[list[str] | None, str]:
     """The marks of the thinking that is sent behind what it was made behind, in order (None: all), and why the rest is
-    not. `context`: the messages of the log's context. A call without a result is a change too: the log's program and
-    ctxkit do not answer it in the same words.
+    not. `context`: the messages of the log's context.
     """
-    change = first_change(log)
-    end, why = (len(context), "") if change is None else (change.place, change.why)
-    kept: list[str] = []
-    for place, content in enumerate(islice(context, end)):
-        kept += [mark(part) for part in blocks(content)]
-        if any(isinstance(part, Call) and part.id not in log.answered for part in content.parts):
-            why = f"message {log.state().label(log.listed()[place])} has a call without a result"
-            break
-    return (kept if why else None), why
+    change = change_in_request(log)
+    if change is None:
+        return None, ""
+    return [mark(part) for content in islice(context, change.place) for part in blocks(content)], change.why
 
 
 def for_chat(contents: Iterable[Content], model: str, repairs: Repairs, *, keep: bool) -> Iterator[Content]:
@@ -250,7 +303,9 @@ def for_chat(contents: Iterable[Content], model: str, repairs: Repairs, *, keep:
         for part in content.parts:
             if not isinstance(part, Thinking):
                 parts.append(part)
-            elif found := _in_field(part, (*fields, *through), made):
+            elif (found := _in_field(part, (*fields, *through), made)) and found in parts:
+                repairs.leave_out("thinking that its message has already")  # a history that was copied into the log
+            elif found:
                 unsaid += not known and not found.raw.keys() <= set(through)
                 parts.append(found)
             else:
@@ -280,22 +335,39 @@ def _in_field(part: Thinking, fields: Sequence[str], made: str) -> Thinking | No
     return Thinking(part.text, {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]})
 
 
-def takes_unsigned(model: str, *, keep: bool) -> bool:
-    """Whether a request in Anthropic's form to another provider has thinking without a signature, by its rule."""
-    found = rule(model)
-    return bool(found.fields) and (keep or found.need in ("demanded", "wanted"))
+def takes_words(model: str, place: str, *, keep: bool) -> bool:
+    """Whether a request has the words of thinking of any model, by the rule of its own. `place`: what of it holds
+    thinking: "fields" of a chat completion, or "blocks" in Anthropic's form for another provider.
+    """
+    own = rule(model)
+    if place == "fields" and (own is UNKNOWN or own.fields[:1] == (DETAILS,)):
+        return False
+    return place in ("fields", "blocks") and bool(own.fields) and (keep or own.need in ("demanded", "wanted"))
 
 
-def of_earlier_turns(contents: Iterable[Content], model: str, repairs: Repairs) -> Iterator[Content]:
-    """Yields the contents, and reports thinking before the last message of a person that `model` does not read."""
-    over = now = 0
+def in_request(content: Content, model: str) -> Content:
+    """The message without the thinking that no request to `model` has, if its rule is known: there is no field for it,
+    or only with --keep-thinking, and it is no block of the provider's own. The message itself if all stays.
+    """
+    own = rule(model)
+    if own is UNKNOWN or (own.need in ("demanded", "wanted") and own.fields):
+        return content
+    through = set(GATEWAY.fields) if has_gateway_name(model) else set[str]()
+    rest = [part for part in content.parts if not isinstance(part, Thinking) or _is_own(part, own, through)]
+    return content if len(rest) == len(content.parts) else Content(content.role, rest, content.name, content.rows)
+
+
+def _is_own(part: Thinking, own: ReasoningRule, through: set[str]) -> bool:
+    """Whether thinking is in the form of its provider's API, or under one of the keys `through`."""
+    kind = part.raw.get("type", "thought" if part.raw.get("thought") is True else "")
+    return kind in own.kinds or bool(through & part.raw.keys())
+
+
+def without_signatures(contents: Iterable[Content]) -> Iterator[Content]:
+    """Yields the contents with the words of their thinking alone: for another provider than that which signed it."""
     for content in contents:
-        if content.role == "user" and not any(isinstance(part, Result) for part in content.parts):
-            over, now = over + now, 0
-        now += len(blocks(content))
-        yield content
-    if over and rule(model).turn:
-        repairs.tell_of_thinking(f"of earlier turns will not count: {model} does not read them", over)
+        parts = [Thinking(part.text, {}) if isinstance(part, Thinking) else part for part in content.parts]
+        yield Content(content.role, parts, content.name, content.rows)
 
 
 def unread(contents: Iterable[Content], made: str, model: str) -> int:
@@ -304,8 +376,7 @@ def unread(contents: Iterable[Content], made: str, model: str) -> int:
     """
     found = 0
     for content in contents:
-        makers = [maker for maker in _models(content) or [made] if binds(maker)]
-        if makers and not all(reads(model, maker) for maker in makers):
+        if any(is_unread(maker, model) for maker in _models(content) or [made]):
             found += sum(bool(signature(part)) for part in blocks(content))
     return found
 

@@ -24,11 +24,11 @@ from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats import targets
 from ctxkit.formats.base import Prefix
-from ctxkit.formats.bodies import BodyOptions, BodyWriter, batches, written
+from ctxkit.formats.bodies import NO_SIGNATURE, BodyOptions, BodyWriter, batches, written
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Progress, proven_log
 from ctxkit.store.spool import Spool
-from ctxkit.tokens.reasoning import binds, has_gateway_name, rule
+from ctxkit.tokens.reasoning import UNKNOWN, binds, has_gateway_name, reads, rule
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
@@ -105,7 +105,9 @@ def export(
     repairs, contents = Repairs(), cast(Iterable[Content], context)
     # chat lines hold the log's own messages (replay 53); a request is what the log's program would send
     own = target.own_prefix
-    sent = None if log.native else log.opening.format.sent(context, log.answered, model, own=own)
+    asked = model or log.model
+    unsigned = thinking.takes_words(asked, target.thinking, keep=keep_thinking and bool(asked))
+    sent = None if log.native else log.opening.format.sent(context, log.answered, model, own=own, words=unsigned)
     if sent is not None:
         contents, repairs = sent
     unvoiced, voicing = contents, chain([repairs], iter(Repairs, None))  # iterated twice, counted once
@@ -115,21 +117,37 @@ def export(
         from ctxkit.logfile.assembly_sources import assemble
 
         around, inner = assemble(log, status), contents
-        put_in = bool(around.beside) or (bool(around.lead) and not log.native)  # not by the program
+        put_in = thinking.is_put_in(log, around)
         if any(around):
             contents = Reiterable(lambda: _placed(around, inner))
-    model = model or log.model
+    model = asked
+    signs = not (unsigned and log.model) or reads(model, log.model)
+    if target.thinking == "blocks" and not signs:
+        signed = contents
+        contents = Reiterable(lambda: thinking.without_signatures(signed))
     write = target.load()
+
+    def options(as_sent: bool) -> BodyOptions:
+        own = rule(model)
+        demanded = own.need == "demanded"
+        passes = own.turn and not thinking.is_unread(log.model, model)  # else none counts, and that is said
+        return BodyOptions(
+            model, as_sent, tools, unsigned=unsigned, padded=unsigned and demanded,
+            signs=own.signs_calls or (keep_thinking and own is UNKNOWN),
+            placeholder=NO_SIGNATURE if own.signs_calls and demanded else "",
+            passing=f"of earlier turns will not count: {model} does not read them" if passes else "",
+        )  # fmt: skip
+
     kept: Collection[str] | None = None
     why = NO_REQUEST
     if target.own_prefix:
-        as_sent = sent is not None and untouched(log)
+        as_sent = sent is not None and untouched(log) and signs
         if with_tools:
-            return _with_tools(log, write, context, contents, repairs, model, as_sent=as_sent, put_in=put_in)
+            return _with_tools(log, write, context, contents, repairs, options(as_sent), put_in=put_in)
         if binds(model):
             kept = set()
             if keep_thinking and put_in:
-                why = PUT_IN
+                why = thinking.PUT_IN
             elif keep_thinking:
                 kept, why = _kept_thinking(log, write, context, contents, as_sent=as_sent)
     else:
@@ -145,12 +163,10 @@ def export(
         if target.thinking == "fields":
             left = unpruned if kept is None else thinking.pruned(unpruned, kept, why, counted)
             return thinking.for_chat(left, model, counted, keep=keep_thinking)
-        found = _with_thinking(unpruned, kept, why, log.model, model, counted)
-        return thinking.of_earlier_turns(found, model, counted) if target.thinking == "items" else found
+        return _with_thinking(unpruned, kept, why, log.model, model, counted)
 
     contents = Reiterable(chosen)
-    unsigned = target.thinking == "blocks" and thinking.takes_unsigned(model, keep=keep_thinking and bool(model))
-    body = write(contents, repairs, BodyOptions(model, as_sent, tools, unsigned))
+    body = write(contents, repairs, options(as_sent))
     spool = Spool(body.pieces())
     places, words = body.late()
     spool.put_in(array("q", (len(body.start) + place for place in places)), words)
@@ -207,33 +223,33 @@ def _unrefused(
         return None, ""
     if bound == "refused" and not keep:
         return [], NO_REQUEST
-    return ([], PUT_IN) if put_in else thinking.before_change(log, context)
+    return ([], thinking.PUT_IN) if put_in else thinking.before_change(log, context)
 
 
 NO_REQUEST = "the request does not have the system prompt and tools that they were made with"
 """Why a request leaves out thinking that its model binds to the request."""
-PUT_IN = "what is put around the messages was not there"
 
 
 def _with_tools(
     log: OpenLog, write: BodyWriter, context: Sequence[Content], contents: Iterable[Content], repairs: Repairs,
-    model: str, *, as_sent: bool, put_in: bool,
+    options: BodyOptions, *, put_in: bool,
 ) -> Exported:  # fmt: skip
     """A request with the system prompt and the tools that the log records, and the messages as they were sent.
 
     `context`: its messages; `contents`: what is sent of them. If the model binds its thinking, only thinking that was
     made after the same bytes stays. Raises Usage if the log records no request.
     """
+    model = options.model
     change = thinking.first_change(log) if binds(model) else None
     prefix = _recorded_request(log, context if change is None else islice(context, change.place))
     names = {str(tool.get("name")) for tool in prefix.tools or () if isinstance(tool, dict)}
-    why = PUT_IN if put_in else "the log does not record their request" if change is None else change.why
+    why = thinking.PUT_IN if put_in else "the log does not record their request" if change is None else change.why
     choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))
         # B023: the lambda is used up within this round of the loop
         left = Reiterable(lambda: _with_thinking(contents, kept, why, log.model, model, next(counts)))  # noqa: B023
-        body = write(left, more, BodyOptions(model, as_sent, names)).value
+        body = write(left, more, msgspec.structs.replace(options, tools=names)).value
         if not kept or _restore_start(body, prefix, kept):
             break
     messages, words = body.pop("messages"), body.pop("system", "")

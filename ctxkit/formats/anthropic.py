@@ -39,6 +39,7 @@ from ctxkit.formats.bodies import (
     tool_name,
     written,
 )
+from ctxkit.formats.chat_parts import BLOCKS, part_of
 
 _THINKING = ("thinking", "redacted_thinking")
 LONGEST_ID = 256
@@ -73,8 +74,15 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
     head: dict[str, Any] = {"model": options.model} if options.model else {}
     if system:
         head["system"] = "\n\n".join(system)
-    items = map(written, writer.finish(writer.turns(chain(first, coming))))
+    messages = writer.finish(writer.turns(chain(first, coming)))
+    items = map(written, writer.padded(messages) if options.padded else messages)
     return Body(head, "messages", items, "nothing to send: the context has no message for anthropic")
+
+
+def _single(part: Part) -> list[Part]:
+    """litellm's list of blocks as parts of their own; any other part as it is."""
+    listed = part.raw.get(BLOCKS) if isinstance(part, Thinking) else None
+    return [one for one in map(part_of, listed) if isinstance(one, Thinking)] or [part] if listed else [part]
 
 
 class _Writer:
@@ -96,7 +104,8 @@ class _Writer:
         """The message of one content. A later system message becomes a user message: there is no such role."""
         count_lost_name(content, self._repairs)
         if speaker(content) == "assistant":
-            blocks = [block for part in content.parts if (block := self._assistant_block(part))]
+            parts = (one for part in content.parts for one in _single(part))
+            blocks = [block for part in parts if (block := self._assistant_block(part))]
             return _Turn("assistant", [], self._with_callers(self._server_pairs(blocks)))
         turn = _Turn("user")
         has_result = any(isinstance(part, Result) for part in content.parts)
@@ -147,6 +156,15 @@ class _Writer:
                 self._repairs.leave_out("white space at the end")
         if last is not None:
             yield last
+
+    def padded(self, messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The messages with empty thinking before calls that have none."""
+        for message in messages:
+            kinds = {block["type"] for block in message["content"]}
+            if "tool_use" in kinds and "thinking" not in kinds:
+                self._repairs.put_in("empty thinking beside calls")
+                message["content"].insert(0, {"type": "thinking", "thinking": "", "signature": ""})
+            yield message
 
     def _assistant_block(self, part: Part) -> Block | None:
         """The block of a part of an assistant message; None if it is left out."""

@@ -102,6 +102,8 @@ class Format(Protocol):
     """True if ctxkit itself may append messages and ops to the file."""
     edits: bool = False
     """True if later rows may change an earlier message."""
+    says_thinking: bool = False
+    """True if its program sends thinking of other models as words of theirs."""
     row: type[Row]
     was_chat: bool = False
     """True if its files were read as native logs before the format was added. A file with ops stays one."""
@@ -188,12 +190,14 @@ class Format(Protocol):
         return ""
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
-    ) -> tuple[Sequence[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True,
+        words: bool = False,
+    ) -> tuple[Sequence[Content], Repairs] | None:  # fmt: skip
         """What the log's own program would send of a context; None if there is no such program.
 
         `answered`: ids of all calls that have a result anywhere in the log. `model`: of the request, "" for the log's.
         `own`: for the program's own provider; for another one stays, for its writer, what the program has words for.
+        `words`: the request has a place for thinking of any model, so the words of all of it stay thinking.
         The returned sequence reads `contents` again when it is used, and keeps none of them.
         """
         return None

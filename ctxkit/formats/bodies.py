@@ -48,13 +48,19 @@ class BodyOptions(msgspec.Struct, frozen=True):
 
     `model`: of the request, "" for none. `as_sent`: the context is what the log's own program would send to this
     provider, so thinking and the order of blocks stay. `tools`: names of the tools that the request defines.
-    `unsigned`: the provider takes blocks of thinking without a signature.
+    `unsigned`: the provider takes blocks of thinking without a signature; `padded`: it refuses calls without any, and
+    takes an empty one. `signs`: calls have the signatures that their model put on them; `placeholder`: what stands for
+    one that is missing. `passing`: why reasoning before the last message of a person does not count, in words.
     """
 
     model: str = ""
     as_sent: bool = False
     tools: Container[str] = frozenset()
     unsigned: bool = False
+    padded: bool = False
+    signs: bool = False
+    placeholder: str = ""
+    passing: str = ""
 
 
 class Body(msgspec.Struct):
@@ -207,6 +213,10 @@ def tool_name(name: str, longest: int, repairs: Repairs, *, first_letter: bool =
     repairs.leave_out("character in a tool's name")
     plain = _NOT_NAME.sub("_", name) or "unnamed"
     return (f"_{plain}" if first_letter and not (plain[0] == "_" or plain[0].isalpha()) else plain)[:longest]
+
+
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""The signature that Gemini's provider documents for calls of a history without signatures."""
 
 
 def signature_of(raw: dict[str, Any] | None) -> Any:

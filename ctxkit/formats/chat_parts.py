@@ -17,8 +17,10 @@ from ctxkit.core.text.utf8 import exact
 
 _DATA = re.compile(r"data:([^,;]*)(?:;[^,]*)?;base64,", re.ASCII | re.IGNORECASE)
 _TEXTS = frozenset({"text", "input_text", "output_text"})
-REASONING_KEYS: dict[str, type] = {"reasoning_content": str, "reasoning": str, "reasoning_details": list}
-"""Keys of a message that hold the model's reasoning, and the types of their values: texts, and a list of blocks."""
+BLOCKS = "thinking_blocks"
+"""litellm's key for what Anthropic's models thought: their blocks, with signatures."""
+REASONING_KEYS: dict[str, type] = {"reasoning_content": str, "reasoning": str, "reasoning_details": list, BLOCKS: list}
+"""Keys of a message that hold the model's reasoning, and the types of their values: texts, and lists of blocks."""
 
 
 def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> list[Part]:

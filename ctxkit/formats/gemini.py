@@ -19,6 +19,7 @@ from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.bodies import (
     NO_CONTENT,
+    NO_SIGNATURE,
     Body,
     BodyOptions,
     Ids,
@@ -34,9 +35,6 @@ from ctxkit.formats.bodies import (
 )
 from ctxkit.formats.gemini_media import file_of, media_of
 from ctxkit.tokens.reasoning import UNSIGNED, rule
-
-NO_SIGNATURE = "skip_thought_signature_validator"
-"""The signature that the provider documents for calls of a history without signatures."""
 
 _LONGEST_ID = 128
 _LONGEST_NAME = 64

@@ -38,6 +38,7 @@ from ctxkit.formats.chat_parts import REASONING_KEYS, arguments_of
 _LONGEST_ID = 40
 _MOST_CALLS = 128
 _LONGEST_NAME = 64
+_SIGNED = "extra_content"
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 Json = dict[str, Any]
@@ -45,7 +46,7 @@ Json = dict[str, Any]
 
 def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The body of the request; `contents` are iterated twice and not kept."""
-    writer = _Writer(repairs)
+    writer = _Writer(repairs, options)
     paired = PairedContents(Reiterable(lambda: (one for content in contents for one in _divided(content)))).paired(
         repairs
     )
@@ -55,8 +56,9 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
 
 
 class _Writer:
-    def __init__(self, repairs: Repairs) -> None:
+    def __init__(self, repairs: Repairs, options: BodyOptions) -> None:
         self._repairs = repairs
+        self._signs, self._placeholder = options.signs, options.placeholder
         self._ids = Ids(_LONGEST_ID)
 
     def messages(self, content: Content) -> list[Json]:
@@ -64,6 +66,9 @@ class _Writer:
         side = speaker(content)
         made = [self._tool(part) for part in content.parts if isinstance(part, Result)]
         calls = [self._call(part) for part in content.parts if isinstance(part, Call)]
+        if calls and self._placeholder and _SIGNED not in calls[0]:  # only the first of parallel calls is signed
+            self._repairs.put_in("placeholder for a missing thought signature")
+            calls[0] |= _signed(self._placeholder)
         words: list[Json] = []
         thought: Json = {}
         for part in content.parts:
@@ -116,8 +121,10 @@ class _Writer:
         function = (call.raw or {}).get("function")
         written = function.get("arguments") if isinstance(function, dict) else None
         value = arguments(call)
-        if signature_of(call.raw) is not None:
-            self._repairs.leave_out("thought signature")
+        signature = signature_of(call.raw)
+        fits = self._signs and is_base64_text(signature)
+        if signature is not None and not fits:
+            self._repairs.leave_out("thought signature that is none" if self._signs else "thought signature")
         same = isinstance(written, str) and bool(written.strip()) and arguments_of(written) == value
         return {
             "id": self._ids.call(call.id),
@@ -126,7 +133,7 @@ class _Writer:
                 "name": tool_name(call.name, _LONGEST_NAME, self._repairs),
                 "arguments": written if same else dumps(clean(value)),
             },
-        }
+        } | (_signed(signature) if fits else {})
 
     def _tool(self, result: Result) -> Json:
         """The tool message of one result. It can hold only text: a picture becomes a placeholder and is counted."""
@@ -146,6 +153,11 @@ class _Writer:
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))
+
+
+def _signed(signature: str) -> Json:
+    """What a call has beside it: the signature, as Gemini's models in this form of their API have it."""
+    return {_SIGNED: {"google": {"thought_signature": signature}}}
 
 
 def _fields(part: Thinking) -> Json:

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from ctxkit.core.assembly import Assembled
+from ctxkit.core.assembly import NOTHING, Assembled, Assembly
 from ctxkit.core.derive.usage import Measured, Overhead
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.logfile.assembly_sources import assemble, configured_tools
@@ -44,13 +44,20 @@ def added(counting: Counting, measured: Measured) -> int:
     """Tokens to add to messages of the size `measured`, by the config. A missing file of the config counts nothing."""
     log = copy.copy(counting.log)
     log.noticed = []
-    texts: Iterable[Assembled] = ()
+    texts = configured(log)
     tools: Sequence[Tool] = ()
-    with suppress(BadConfig, NoPermission, ReadFailed):
-        texts = assemble(log)
     with suppress(BadConfig, NoPermission, ReadFailed):
         tools = tools_of(log)
     return beside(counting, texts, tools, measured).added
+
+
+def configured(log: OpenLog) -> Assembly:
+    """What config puts around the context of `log`; nothing if a file of it is missing."""
+    log = copy.copy(log)
+    log.noticed = []
+    with suppress(BadConfig, NoPermission, ReadFailed):
+        return assemble(log)
+    return NOTHING
 
 
 def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:

@@ -11,11 +11,13 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cached_property
 from itertools import accumulate, islice
 from math import ceil
 from typing import NamedTuple
 
-from ctxkit.content.thinking import first_change, without
+from ctxkit.content.thinking import is_put_in, next_change, without
+from ctxkit.core.assembly import Assembly
 from ctxkit.core.context import Entry, shown_names
 from ctxkit.core.derive.usage import Figures, Measured, whole
 from ctxkit.core.item_names import Name
@@ -25,7 +27,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.increments import IncrementalContext
 from ctxkit.measure.limit import context_limit
-from ctxkit.measure.overhead import added
+from ctxkit.measure.overhead import added, configured
 from ctxkit.measure.usage import RecordedUsage
 from ctxkit.tokens.counter import NotCountedError
 from ctxkit.tokens.models import named
@@ -37,8 +39,9 @@ class Measuring:
     less by what the trim took out.
     """
 
-    def __init__(self, counting: Counting) -> None:
-        self.counting = counting
+    def __init__(self, counting: Counting, around: Assembly | None = None) -> None:
+        """`around`: what is sent around the messages; None: what config says."""
+        self.counting, self._around = counting, around
         recorded = counting.is_own and not (counting.log.estimates or counting.log.own_counter)
         session = RecordedUsage(counting) if recorded else None
         usable = session is not None and (session.steps or (session.earlier and session.overhead is not None))
@@ -109,14 +112,25 @@ class Measuring:
 
     def _unsent(self, names: Sequence[Name]) -> float:
         """Tokens of the thinking of the context `names` that is not sent, because the prefix it is bound to changed."""
-        log = self.counting.log
-        change = first_change(log, names) if binds(log.model) else None
+        if not self._bound:
+            return 0.0
+        change = next_change(self.counting.log, self.counting.model, names, put_in=self._put_in)
         return 0.0 if change is None else self.bound(islice(names, change.place, None))
+
+    @cached_property
+    def _bound(self) -> bool:
+        """Whether thinking may not count: its own model binds it, or the one that is counted for."""
+        return binds(self.counting.model) or binds(self.counting.log.model)
+
+    @cached_property
+    def _put_in(self) -> bool:
+        log = self.counting.log
+        return is_put_in(log, configured(log) if self._around is None else self._around)
 
     def bound(self, names: Iterable[Name]) -> float:
         """Tokens of the thinking of these messages that is not sent behind a change; 0 if the model binds none."""
         log = self.counting.log
-        if not binds(log.model):
+        if not self._bound:
             return 0.0
         return sum(self.thinking(n) for n in names if isinstance(n, int) and log.messages[n - 1].role == "assistant")
 
@@ -267,9 +281,9 @@ def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def measure(counting: Counting, names: Sequence[Name]) -> Measured:
-    """Measures the context `names`."""
-    return Measuring(counting).of(names)
+def measure(counting: Counting, names: Sequence[Name], around: Assembly | None = None) -> Measured:
+    """Measures the context `names`. `around`: as in Measuring."""
+    return Measuring(counting, around).of(names)
 
 
 def change(log: OpenLog, after: State) -> Figures:

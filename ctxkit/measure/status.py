@@ -143,7 +143,7 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
     places = list(_damage(log))
     around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
-    left = unsent(log) if tokens else None
+    left = unsent(log, around or NOTHING) if tokens else None
     view = log.transcript.view
     over = ended(state)
     ops = [entry for entry in state.ledger.entries if entry.name != "undo"]
@@ -213,7 +213,7 @@ def budget(
 
     counting = Counting(log)
     names = log.listed()
-    measured = measure(counting, names)
+    measured = measure(counting, names, around or NOTHING)
     try:
         tools = tools_of(log)
     except (BadConfig, NoPermission, ReadFailed) as error:

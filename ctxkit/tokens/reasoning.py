@@ -16,8 +16,8 @@ Need = Literal["demanded", "wanted", "taken", ""]
 Version = tuple[int, int]
 
 DETAILS = "reasoning_details"
-CHAT_FIELDS = ("reasoning_content", "reasoning", DETAILS)
-"""Keys of a chat completion's message that hold reasoning: text, text, and a list of blocks."""
+CHAT_FIELDS = ("reasoning_content", "reasoning", DETAILS, "thinking_blocks")
+"""Keys of a chat completion's message that hold reasoning: text, text, and lists of blocks: OpenRouter's, litellm's."""
 CHUNK = "content"
 """The field of a provider that has reasoning as a part of the content: Mistral's `thinking`."""
 
@@ -30,7 +30,8 @@ class ReasoningRule(NamedTuple):
     it a request is refused ("demanded"), or answered worse as the provider says ("wanted"), or just as well ("taken");
     "" where there is no field. `bound`: what happens to reasoning behind a changed prefix: the request is "refused",
     the reasoning is "dropped" unseen, or "": nothing is published. `turn`: only reasoning since the last message of a
-    person counts. `source`: the address of the page that says so, read in November 2026.
+    person counts. `source`: the address of the page that says so, read in November 2026. `kinds`: types of
+    the blocks or items that hold it in the provider's own API, where that is not chat completions.
     """
 
     pattern: str
@@ -41,6 +42,12 @@ class ReasoningRule(NamedTuple):
     bound: Literal["refused", "dropped", ""] = ""
     turn: bool = False
     source: str = ""
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def signs_calls(self) -> bool:
+        """Whether the models sign their calls instead, as Gemini does."""
+        return bool(self.need) and not self.fields
 
 
 _VERSION = r"-?(\d{1,2})(?:-(\d{1,2})(?!\d))?(?!\d)"
@@ -50,25 +57,31 @@ _TURNS = "https://openrouter.ai/docs/client-sdks/typescript/models/reasoningcont
 _SIGNATURES = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 _DEEPSEEK = "https://api-docs.deepseek.com/guides/thinking_mode"
 _TEXT, _BLOCKS = CHAT_FIELDS[:1], (DETAILS,)
+_BLOCKS_OF_CLAUDE, _ITEMS, _THOUGHTS = ("thinking", "redacted_thinking"), ("reasoning",), ("thought",)
 
-UNSIGNED = ReasoningRule("gemini", (0, 0), "older Gemini", need="taken", source=_SIGNATURES)
+UNSIGNED = ReasoningRule("gemini", (0, 0), "older Gemini", need="taken", source=_SIGNATURES, kinds=_THOUGHTS)
 """Gemini before it refused calls without a signature."""
 # Anthropic: the pages name Fable 5.1 and 5.2, Mythos 5.1 and 5.2, Opus, Sonnet and Haiku 5.5, and say "starting with
 # Claude Fable 5.1". We assume that later versions of a family bind too, and that a bare `opus` is its newest.
 RULES = (
     ReasoningRule(
         rf"claude-(?:fable|mythos){_VERSION}|^(?:fable|mythos)(?:plan)?$", (5, 1),
-        "Claude Fable and Mythos from 5.1 on", bound="refused", source=_PRESERVED,
+        "Claude Fable and Mythos from 5.1 on", bound="refused", source=_PRESERVED, kinds=_BLOCKS_OF_CLAUDE,
     ),
     ReasoningRule(
         rf"claude-(?:opus|sonnet|haiku){_VERSION}|^(?:opus|sonnet|haiku)(?:plan)?$", (5, 5),
-        "Claude Opus, Sonnet and Haiku from 5.5 on", bound="refused", source=_PRESERVED,
+        "Claude Opus, Sonnet and Haiku from 5.5 on", bound="refused", source=_PRESERVED, kinds=_BLOCKS_OF_CLAUDE,
     ),
-    ReasoningRule("claude", (0, 0), "older Claude", source=_PRESERVED),
-    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (6, 2), "GPT from 6.2 on", bound="dropped", source=_PREFIX),
-    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (5, 6), "GPT 5.6 to 6.1", source=_TURNS),
-    ReasoningRule(r"gpt-?\d|chatgpt|codex|o[134](?![a-z0-9])", (0, 0), "older GPT, o1 to o4", turn=True, source=_TURNS),
-    ReasoningRule(rf"gemini(?:{_VERSION})?", (3, 0), "Gemini from 3 on", need="demanded", source=_SIGNATURES),
+    ReasoningRule("claude", (0, 0), "older Claude", source=_PRESERVED, kinds=_BLOCKS_OF_CLAUDE),
+    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (6, 2), "GPT from 6.2 on", bound="dropped", source=_PREFIX, kinds=_ITEMS),
+    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (5, 6), "GPT 5.6 to 6.1", source=_TURNS, kinds=_ITEMS),
+    ReasoningRule(
+        r"gpt-?\d|chatgpt|codex|o[134](?![a-z0-9])", (0, 0), "older GPT, o1 to o4", turn=True, source=_TURNS,
+        kinds=_ITEMS,
+    ),
+    ReasoningRule(
+        rf"gemini(?:{_VERSION})?", (3, 0), "Gemini from 3 on", need="demanded", source=_SIGNATURES, kinds=_THOUGHTS,
+    ),
     UNSIGNED,
     ReasoningRule(
         rf"deepseek-(?:v{_VERSION}|chat|reasoner|flash|pro)", (3, 2), "DeepSeek from V3.2 on", _TEXT, "demanded",
@@ -81,6 +94,10 @@ RULES = (
         r"(?:kimi-)?k(?:2-(?:thinking|[5-9])|[3-9](?!\d))|kimi-for-coding", (0, 0),
         "Kimi K2 Thinking, K2.5 and later", _TEXT, "demanded",
         source="https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model",
+    ),
+    ReasoningRule(
+        "mimo", (0, 0), "Xiaomi MiMo", _TEXT, "demanded",
+        source="https://platform.xiaomimimo.com/docs/en-US/usage-guide/passing-back-reasoning_content",
     ),
     ReasoningRule(
         rf"glm{_VERSION}", (4, 5), "GLM from 4.5 on", _TEXT, "wanted",
@@ -105,7 +122,7 @@ RULES = (
 UNKNOWN = ReasoningRule("", (0, 0), "any other model", CHAT_FIELDS, "taken")
 """A model of which nothing is known: it gets what the log's own provider wrote, under its own keys."""
 GATEWAY = ReasoningRule(
-    r"[^/]+/", (0, 0), "`vendor/model`, as OpenRouter names them", ("reasoning", DETAILS), "wanted",
+    r"[^/]+/", (0, 0), "`vendor/model`, as OpenRouter and litellm name them", CHAT_FIELDS[1:], "wanted",
     source="https://openrouter.ai/docs/use-cases/reasoning-tokens",
 )  # fmt: skip
 """Beside the model's own rule: a gateway takes back what it wrote."""

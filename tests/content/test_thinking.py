@@ -17,6 +17,9 @@ from ctxkit.edit.draft import draft
 from ctxkit.edit.parse import parse
 from ctxkit.export.request import repair_notes
 from ctxkit.formats.chat_parts import REASONING_KEYS
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import Measuring
+from ctxkit.tokens.reasoning import rule
 from tests.bound import MODELS, cases, sessions
 from tests.cli.runner import ctxkit, good
 from tests.formats.codex.logs import raw as history
@@ -386,6 +389,42 @@ def test_a_call_that_codex_answers_itself() -> None:
     assert items_of(log) == (["A"], {"left out: message 2 has a call without a result": 1})
 
 
+UNSENT: dict[str, tuple[str, dict[str, str], str, str]] = {
+    # what changed: (the session, config, ops, why the thinking does not count)
+    "nothing": (ROLLOUT, {}, "", ""),
+    "a message": (ROLLOUT, {}, "3", "message 2 changed"),
+    "a text around": (ROLLOUT, {"assembly.system": "a.md"}, "", "what is put around the messages was not there"),
+    "a status": (ROLLOUT, {"assembly.status": "a.md"}, "", "what is put around the messages was not there"),
+    "a missing result": (
+        "meta | user:q | think:A | call:c | user:r | think:B | say:b", {}, "", "message 2 has a call without a result",
+    ),
+    "the model": (ROLLOUT, {"model": "gpt-5.5"}, "", "gpt-5.5 is not known to read them"),
+    "the model, to a later one": (ROLLOUT, {"model": "gpt-7"}, "", "gpt-7 is not known to read them"),
+    "the model's name": (ROLLOUT, {"model": "openai/gpt-6.2-sol"}, "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "config", "ops", "why"), UNSENT.values(), ids=UNSENT.keys())
+def test_status_and_why_know_what_export_sends(
+    words: str, config: dict[str, str], ops: str, why: str, tmp_path: Path
+) -> None:
+    """Blocks that a request leaves out, or that its model does not read, are told by both, and are not counted."""
+    path = tmp_path / "s.jsonl"
+    (tmp_path / "a.md").write_text("Be brief.")
+    path.write_bytes(rollout("gpt-6.2-sol", words))
+    log = Log.open(path, env={})
+    log.config.set_flags({key: str(tmp_path / value) if key != "model" else value for key, value in config.items()})
+    if ops:
+        log.forget(ops)
+    exported = log.export("responses", model=config.get("model", ""))
+    reported, found = sum(exported.repairs.thinking.values()), log.status()
+    assert (0 if found.thinking is None else found.thinking.blocks) == reported
+    assert ("" if found.thinking is None else found.thinking.why) == why and bool(reported) == bool(why)
+    measuring = Measuring(Counting(log))
+    whole, used = sum(measuring.each(log.listed())), measuring.of(log.listed()).tokens
+    assert (used < round(whole)) == bool(why)
+
+
 CHAT = [
     {"role": "user", "content": "q"},
     {"role": "assistant", "content": "", "reasoning_content": "think", "tool_calls": [
@@ -455,8 +494,160 @@ def test_other_providers_of_anthropics_form() -> None:
 
     assert thought_of("deepseek-v4-pro") == thought_of("kimi-k3") == ["think", "more"]
     assert thought_of("qwen3-max") == thought_of("claude-opus-4-6") == thought_of("") == []
-    assert thought_of("qwen3-max", keep_thinking=True) == thought_of("mimo-v2", keep_thinking=True) == ["think", "more"]
+    assert thought_of("qwen3-max", keep_thinking=True) == thought_of("llama-4", keep_thinking=True) == ["think", "more"]
     assert thought_of("claude-opus-4-6", keep_thinking=True) == thought_of("", keep_thinking=True) == []
+
+
+@pytest.mark.parametrize("call", [
+    {"extra_content": {"google": {"thought_signature": "QUJD"}}}, {"thought_signature": "QUJD"},
+])  # fmt: skip
+def test_signatures_of_calls_in_openais_form(call: dict[str, Any]) -> None:
+    """They go back to Gemini's models, which demand them, and nowhere else; a call without one gets the placeholder."""
+    rows = [dict(row) for row in CHAT]
+    rows[1] = rows[1] | {"reasoning_content": None, "tool_calls": [rows[1]["tool_calls"][0] | call]}
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+
+    def signed(source: Log, model: str, **asked: bool) -> tuple[Any, list[str]]:
+        exported = source.export("openai", model=model, **asked)
+        [made] = next(iter(exported.values))["messages"][1]["tool_calls"]
+        return made.get("extra_content"), [note for note in repair_notes(exported.repairs) if "signature" in note]
+
+    kept = {"google": {"thought_signature": "QUJD"}}
+    for model in ("gemini-3-pro-preview", "google/gemini-3.5-flash", "gemini-2.5-pro"):
+        assert signed(log, model) == (kept, [])
+    for model in ("gpt-5.5", "deepseek-v4-pro", "llama-4", ""):
+        assert signed(log, model) == (None, ["not sent: 1 × thought signature"])
+    assert signed(log, "llama-4", keep_thinking=True) == (kept, [])
+    bare = opened(b"".join(dumps(row).encode() + b"\n" for row in CHAT))
+    placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+    added = ["added: 1 × placeholder for a missing thought signature"]
+    assert signed(bare, "gemini-3-pro-preview") == (placeholder, added)
+    assert signed(bare, "gemini-2.5-pro") == signed(bare, "llama-4") == (None, [])
+
+
+def test_blocks_of_litellm() -> None:
+    """Back to a gateway under their key, and to Anthropic as its own blocks, signed."""
+    blocks = [thought("think", "S1"), {"type": "redacted_thinking", "data": "R"}]
+    row = {"role": "assistant", "content": "a", "reasoning_content": "think", "thinking_blocks": blocks}
+    rows = [{"role": "user", "content": "q"}, row, {"role": "user", "content": "next"}]
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+    body = next(iter(log.export("openai", model="anthropic/claude-opus-4-6").values))
+    assert body["messages"][1] == {"role": "assistant", "content": "a", "thinking_blocks": blocks}
+    body = next(iter(log.export("anthropic", model="claude-opus-4-6").values))
+    assert body["messages"][1]["content"] == [*blocks, text("a")]
+    body = next(iter(log.export("openai", model="deepseek-v4-pro").values))
+    assert body["messages"][1] == {"role": "assistant", "content": "a", "reasoning_content": "think"}
+
+
+def test_one_line_about_a_block() -> None:
+    """Reasoning that is not sent is not told a second time, as what would not count."""
+    log = opened(talk("gpt-5.5", 2))
+    exported = log.export("responses", model="gpt-5.5")
+    assert list(repair_notes(exported.repairs)) == ["not sent: 4 × thinking"]
+    log = opened(rollout("gpt-5.5", "meta | user:q | think:A | say:a | user:r | think:B | say:b"))
+    exported = log.export("responses")
+    assert list(repair_notes(exported.repairs)) == [
+        "1 thinking block of earlier turns will not count: gpt-5.5 does not read them"
+    ]
+    log.forget("2")
+    sent = next(iter(log.export("responses").values))["input"]
+    assert [item["type"] for item in sent].count("reasoning") == 1
+
+
+UNCOUNTED = {
+    # (the log, the model): whether a request to it has the log's thinking
+    "chat": (CHAT, {"gpt-5.5": False, "qwen3-max": False, "deepseek-r1": False, "kimi-k3": True, "llama-4": True}),
+    "a gateway": (ROUTED, {"openai/gpt-5.5": True, "gpt-5.5": False, "anthropic/claude-opus-4.6": True}),
+    "blocks": (
+        [record(text("q"), role="user"), record(thought("one two three", "S" * 900), text("a"))],
+        {"claude-opus-4-6": True, "gpt-5.5": False, "gemini-3-pro-preview": False, "kimi-k3": True},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "models"), UNCOUNTED.values(), ids=UNCOUNTED.keys())
+def test_an_estimate_counts_what_is_sent(rows: list[dict[str, Any]], models: dict[str, bool]) -> None:
+    """Thinking that no request to a model has is not counted for it; the parts still add up to the whole."""
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+    bare = opened(b"".join(dumps(unthought(row)).encode() + b"\n" for row in rows))
+    for model, goes in models.items():
+        for one in (log, bare):
+            one.config.set_flags({"model": model})
+        measuring = Measuring(Counting(log))
+        used, without = measuring.of(log.listed()).tokens, Measuring(Counting(bare)).of(bare.listed()).tokens
+        assert (used > without) == goes and used == sum(measuring.each(log.listed()))
+        held = any(one.get("thinking") or one.keys() & REASONING_KEYS.keys() for one in sent_to(log, model))
+        assert held == goes
+
+
+def unthought(row: dict[str, Any]) -> dict[str, Any]:
+    """A message without its thinking."""
+    content = row["content"]
+    rest = [part for part in content if part["type"] != "thinking"] if isinstance(content, list) else content
+    return {key: value for key, value in row.items() if key not in REASONING_KEYS} | {"content": rest}
+
+
+def sent_to(log: Log, model: str) -> list[dict[str, Any]]:
+    """The messages and blocks of the request that its provider takes."""
+    body = next(iter(log.export("anthropic" if model.startswith("claude") else "openai", model=model).values))
+    messages: list[dict[str, Any]] = body["messages"]
+    return [*messages, *(one for m in messages if isinstance(m["content"], list) for one in m["content"])]
+
+
+TOLD = {
+    # program: (its log, the thinking in words that stands beside its calls)
+    "claude-code": (lambda: talk("claude-opus-4-6", 2), ["I look 0", "I look 1"]),
+    "pi": (lambda: as_pi(talk("claude-opus-4-6", 2)), ["I look 0", "I look 1"]),
+    "pi, unsigned": (
+        lambda: as_pi(talk("claude-opus-4-6", 2)).replace(b'"thinkingSignature"', b'"was"'), ["I look 0", "I look 1"]
+    ),
+    "chat": (lambda: b"".join(dumps(row).encode() + b"\n" for row in CHAT), ["think"]),
+}  # fmt: skip
+
+
+def as_pi(raw: bytes) -> bytes:
+    """The session as one of pi."""
+    return b"".join(opened(raw).session("pi").pieces)
+
+
+@pytest.mark.parametrize("model", ["deepseek-v4-pro", "moonshotai/kimi-k2.6", "mimo-v2.5-pro"])
+@pytest.mark.parametrize("program", TOLD)
+def test_what_is_demanded_has_its_place(program: str, model: str) -> None:
+    """Whatever program kept it: where it is demanded, not empty where the log has it, and never as words."""
+    made, told = TOLD[program]
+    log = opened(made())
+    spoken = [m for m in next(iter(log.export("openai", model=model).values))["messages"] if m["role"] == "assistant"]
+    assert [message["reasoning_content"] for message in spoken if "tool_calls" in message] == told
+    assert not any(words in dumps(message["content"]) for words in told for message in spoken)
+    exported = log.export("anthropic", model=model)
+    blocks = [m["content"] for m in next(iter(exported.values))["messages"] if m["role"] == "assistant"]
+    calling = [listed for listed in blocks if any(block["type"] == "tool_use" for block in listed)]
+    assert [[b["thinking"] for b in listed if b["type"] == "thinking"] for listed in calling] == [[one] for one in told]
+    assert not any(words in block.get("text", "") for words in told for listed in blocks for block in listed)
+    assert not any(block.get("signature") for listed in blocks for block in listed)
+
+
+def test_calls_without_thinking_in_anthropics_form() -> None:
+    """They get an empty one where the provider refuses them bare, and only there; it is counted."""
+    bare = [{key: value for key, value in row.items() if key != "reasoning_content"} for row in CHAT]
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in bare))
+    for model in ("deepseek-v4-pro", "kimi-k3", "mimo-v2.5-pro", "glm-4.7", "claude-opus-4-6", ""):
+        exported = log.export("anthropic", model=model)
+        kinds = [[block["type"] for block in m["content"]] for m in next(iter(exported.values))["messages"]]
+        demanded = rule(model).need == "demanded"
+        assert kinds[1] == ["thinking"] * demanded + ["tool_use"] and "thinking" not in kinds[3]
+        assert list(repair_notes(exported.repairs)) == ["added: 1 × empty thinking beside calls"] * demanded
+
+
+def test_pi_notes_the_key_of_a_message_as_the_signature() -> None:
+    """Thinking of a chat completion's model goes back under that key, to a model of which nothing is known, too."""
+    raw = as_pi(talk("llama-4", 1)).replace(b'"thinkingSignature":"A0"', b'"thinkingSignature":"reasoning_content"')
+    for model in ("", "llama-4", "deepseek-v4-pro"):
+        [first, _] = [
+            message for message in next(iter(opened(raw).export("openai", model=model).values))["messages"]
+            if message["role"] == "assistant"
+        ]  # fmt: skip
+        assert (first["reasoning_content"], first["content"]) == ("I look 0", "let me look 0")
 
 
 def test_mistral_has_it_in_the_content() -> None:

@@ -354,7 +354,7 @@ def reasoning_rules() -> str:
         fields = ", ".join(f"`{field}`" for field in one.fields) if one is not UNKNOWN else "the log's own key"
         need = NEEDS[one.need if one.fields else ""]
         if one.need and not one.fields:
-            need += "; signatures of calls in Gemini's own requests" + ": 400 without them" * (one.need == "demanded")
+            need += "; signatures of calls in both forms" + ": 400 without them" * (one.need == "demanded")
         if one is UNKNOWN:
             need = "where the log has it under such a key, and that is said"
         elif one is GATEWAY:

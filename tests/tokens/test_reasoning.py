@@ -57,6 +57,7 @@ WHOSE = {
     "Kimi K2 Thinking, K2.5 and later": [
         "kimi-k2.5", "kimi-k2-thinking-turbo", "moonshotai/kimi-k2.7-code", "kimi-k3", "kimi-for-coding/k2p5",
     ],
+    "Xiaomi MiMo": ["mimo-v2.5-pro", "xiaomi/mimo-v2-flash", "xiaomi_mimo/mimo-v2-omni"],
     "GLM from 4.5 on": ["glm-4.5-air", "z-ai/glm-5.2"],
     "MiniMax from M2 on": ["MiniMax-M2", "minimax/minimax-m2.1"],
     "Qwen": ["qwen3-max", "qwq-32b"],

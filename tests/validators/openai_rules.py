@@ -25,7 +25,7 @@ LONGEST_ID = 40
 MOST_CALLS = 128
 DATA = re.compile(r"data:image/(jpeg|png|gif|webp);base64,([A-Za-z0-9+/]+={0,2})")
 OPENAI = re.compile(r"(^|openai/)(gpt|chatgpt|o[134])\b")
-REASONING = {"reasoning_content": str, "reasoning": str, "reasoning_details": list}
+REASONING = {"reasoning_content": str, "reasoning": str, "reasoning_details": list, "thinking_blocks": list}
 """What other providers of this API have in an assistant's message; OpenAI's own refuses unknown keys."""
 MAY_HOLD = {"input_audio": {"data", "format"}, "file": {"file_data", "file_id", "filename"}}
 

@@ -19,6 +19,7 @@ from ctxkit.core.state import State
 from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import Usage
 from ctxkit.explain.remedies import Remedies, Remedy
+from ctxkit.measure.overhead import configured
 
 
 @takes(Looking, Reading)
@@ -45,7 +46,7 @@ def command(
     names = parse_ids(state, numbers, gone=True)
     visibilities = Visibilities(state, target.projection())
     why, shown = Reasons(visibilities), visibilities.visible
-    left, remedies = unsent(target), Remedies(target).of(names)
+    left, remedies = unsent(target, configured(target)), Remedies(target).of(names)
     for name in names:
         reasons, remedy = why.of(name), remedies.get(name)
         thinking = left.of(name) if left is not None and name in shown else None

@@ -91,12 +91,13 @@ class ClaudeCode(Format):
         return content_of(message, rows)
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
-    ) -> tuple[Sequence[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True,
+        words: bool = False,
+    ) -> tuple[Sequence[Content], Repairs] | None:  # fmt: skip
         """What Claude Code sends when it resumes the session (docs/agents.md)."""
         from ctxkit.formats.claude_code.wire import repair
 
-        return repair(contents, answered, model, own=own)
+        return repair(contents, answered, model, own=own, words=words)
 
     def sent_verbatim(self, content: Content) -> bool:
         """False for attachments, local commands and notifications: Claude Code words and places them itself."""

@@ -37,18 +37,19 @@ _DATE = re.compile(r"-\d{8}$|@\d{8}$|\[1m\]$")
 
 
 def repair(
-    contents: Sequence[Content], answered: frozenset[str], model: str = "", *, own: bool = True
+    contents: Sequence[Content], answered: frozenset[str], model: str = "", *, own: bool = True, words: bool = False
 ) -> tuple[Sequence[Content], Repairs]:
     """The messages to send, in order, and the repairs.
 
     `contents`: the context; `rows` are raw Claude rows, or empty for what ctxkit made. `answered`: ids of calls whose
     result is anywhere in the log. `model`: of the request, if it is not that of the last assistant message.
-    `own`: for Anthropic, without references to tools that are not there; other writers name what a search found. The
-    contents are read once for references to their blocks, and again for each message that is used.
+    `own`: for Anthropic, without references to tools that are not there; other writers name what a search found.
+    `words`: thinking of other models stays, if it is not encrypted. The contents are read once for references to their
+    blocks, and again for each message that is used.
     """
     repairs = Repairs(left_out={})
     request_model = model or last_model(contents)
-    pieces = sendable(referred(contents, request_model, repairs), answered, model, repairs)
+    pieces = sendable(referred(contents, request_model, repairs), answered, model, repairs, words=words)
     tools = tools_of(model or asked_model(pieces) or DEFAULT)
     unknown = own and sum(name not in tools for piece in pieces for block in piece.blocks for name in block.tools)
     if unknown:
@@ -102,17 +103,24 @@ def portable(contents: Sequence[Content], answered: frozenset[str]) -> tuple[Seq
 
 
 def sendable(
-    pieces: list[SentPiece], answered: frozenset[str], model: str, repairs: Repairs, *, unanswered: bool = False
+    pieces: list[SentPiece],
+    answered: frozenset[str],
+    model: str,
+    repairs: Repairs,
+    *,
+    unanswered: bool = False,
+    words: bool = False,
 ) -> list[SentPiece]:
     """The pieces without what is never sent.
 
     `model`: of the request, "" for that of the last answer that is sent. `unanswered`: calls without a result stay.
+    `words`: the words of other models' thinking stay.
     """
     pieces = _without_blank_texts(pieces, repairs)
     if not unanswered:
         pieces = _without_unanswered(pieces, answered, repairs)
     pieces = _without_bare_thinking(pieces, repairs)
-    return _without_foreign_thinking(pieces, model or asked_model(pieces), repairs)
+    return _without_foreign_thinking(pieces, model or asked_model(pieces), repairs, words=words)
 
 
 def plain_name(model: str) -> str:
@@ -185,13 +193,13 @@ def _speaks_after_calls(blocks: list[dict[str, Any]]) -> bool:
     return "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]
 
 
-def _without_foreign_thinking(pieces: list[SentPiece], model: str, repairs: Repairs) -> list[SentPiece]:
-    """The pieces without signed thinking of other models than the request's (rule 7)."""
+def _without_foreign_thinking(pieces: list[SentPiece], model: str, repairs: Repairs, *, words: bool) -> list[SentPiece]:
+    """The pieces without signed thinking of other models than the request's (rule 7); `words`: without encrypted."""
     ours = plain_name(model)
     kept = []
     for piece in pieces:
         if piece.role == "assistant" and plain_name(piece.model) != ours:
-            blocks = [b for b in piece.blocks if not _is_signed(b)]
+            blocks = [b for b in piece.blocks if not _is_signed(b) or (words and b.get("type") == "thinking")]
             if len(blocks) < len(piece.blocks):
                 repairs.leave_out("thinking of another model", len(piece.blocks) - len(blocks))
                 piece = msgspec.structs.replace(piece, blocks=blocks)

@@ -22,6 +22,7 @@ class Pi(Format):
     name: str = NAME
     native: bool = False
     edits: bool = True
+    says_thinking: bool = True
     row: type[Row] = PiRow
     leaves: frozenset[str] = frozenset({"no-call"})
     pairs: bool = False
@@ -60,12 +61,13 @@ class Pi(Format):
         return recorded_of(message, rows)
 
     def sent(
-        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True
-    ) -> tuple[Sequence[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str, *, own: bool = True,
+        words: bool = False,
+    ) -> tuple[Sequence[Content], Repairs] | None:  # fmt: skip
         """What pi sends when it resumes the session (docs/agents.md)."""
         from ctxkit.formats.pi.wire import repair
 
-        return repair(contents, model)
+        return repair(contents, model, words=words)
 
     def portable(
         self, contents: Sequence[Content], answered: frozenset[str]

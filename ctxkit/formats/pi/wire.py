@@ -12,6 +12,7 @@ from collections.abc import Container, Sequence
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.sets.sequences import LazySequence
+from ctxkit.formats.chat_parts import REASONING_KEYS
 
 FAILED = ("aborted", "error")
 ROLES = {
@@ -19,18 +20,20 @@ ROLES = {
     "compactionSummary",
 }  # fmt: skip
 """Roles of messages that are sent; "": not a message of pi's own."""
+FIELDS = frozenset(key for key, kind in REASONING_KEYS.items() if kind is str)
+"""Signatures that are none: the keys of the messages that held the thinking."""
 PICTURE = "(see attached image)"
 """pi's text for a result without words."""
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
 
 
-def repair(contents: Sequence[Content], model: str) -> tuple[Sequence[Content], Repairs]:
+def repair(contents: Sequence[Content], model: str, *, words: bool = False) -> tuple[Sequence[Content], Repairs]:
     """The contents as sent to `model` ("": the log's own), without failed and blank responses.
 
-    Thinking of another model, or without a signature, becomes text. Ids of calls of another model are changed to
-    letters that every provider takes. A result of only pictures gets a text. Of each content, only its place is kept,
-    and which of its results answer calls with changed ids.
+    Thinking of another model, or without a signature, becomes text; `words`: it stays thinking, unsigned. Ids of calls
+    of another model are changed to letters that every provider takes. A result of only pictures gets a text. Of each
+    content, only its place is kept, and which of its results answer calls with changed ids.
     """
     repairs = Repairs()
     asked = next((source for c in reversed(contents) if (source := _source(c))[-1]), ("", "", ""))
@@ -44,7 +47,7 @@ def repair(contents: Sequence[Content], model: str) -> tuple[Sequence[Content], 
 
     def parts_of(content: Content, renamed: Container[int]) -> list[Part]:
         same = is_asked(content)
-        sent = (_sent(part, same=same, renamed=k in renamed) for k, part in enumerate(content.parts))
+        sent = (_sent(part, same=same, renamed=k in renamed, unsigned=words) for k, part in enumerate(content.parts))
         return [part for part in sent if part is not None]
 
     for place, content in enumerate(contents):
@@ -117,10 +120,11 @@ def _plain(key: str) -> str:
     return _ODD.sub("_", key)[:_LONGEST]
 
 
-def _sent(part: Part, *, same: bool, renamed: bool) -> Part | None:
+def _sent(part: Part, *, same: bool, renamed: bool, unsigned: bool) -> Part | None:
     """A part as pi sends it; None for what only its own model takes.
 
-    `renamed`: it answers a call with a changed id.
+    `renamed`: it answers a call with a changed id; `unsigned`: thinking without a signature stays thinking. For a chat
+    completion's model pi notes the key of the message as the signature.
     """
     match part:
         case Thinking(text=words, raw=raw):
@@ -128,8 +132,10 @@ def _sent(part: Part, *, same: bool, renamed: bool) -> Part | None:
             signed = same and isinstance(signature, str) and bool(signature)
             if raw.get("redacted") is True:
                 return Thinking("", {"type": "redacted_thinking", "data": signature}) if signed else None
+            if signed and signature in FIELDS:
+                return Thinking(words, {signature: words})
             if not signed:
-                return Text(words)
+                return Thinking(words, {}) if unsigned and words.strip() else Text(words)
             return Thinking(words, {"type": "thinking", "thinking": words, "signature": signature})
         case Call(id=key, name=name, arguments=arguments):
             return Call(key if same else _plain(key), name, arguments)
