@@ -18,18 +18,7 @@ from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.roles import SYSTEM
 from ctxkit.logfile.open import OpenLog
-from ctxkit.tokens.reasoning import (
-    CHAT_FIELDS,
-    CHUNK,
-    DETAILS,
-    GATEWAY,
-    UNKNOWN,
-    ReasoningRule,
-    binds,
-    has_gateway_name,
-    reads,
-    rule,
-)
+from ctxkit.tokens.reasoning import CHAT_FIELDS, CHUNK, DETAILS, GATEWAY, UNKNOWN, binds, has_gateway_name, reads, rule
 
 PUT_IN = "what is put around the messages was not there"
 """Why thinking does not count in a request with more than the messages."""
@@ -343,24 +332,6 @@ def takes_words(model: str, place: str, *, keep: bool) -> bool:
     if place == "fields" and (own is UNKNOWN or own.fields[:1] == (DETAILS,)):
         return False
     return place in ("fields", "blocks") and bool(own.fields) and (keep or own.need in ("demanded", "wanted"))
-
-
-def in_request(content: Content, model: str) -> Content:
-    """The message without the thinking that no request to `model` has, if its rule is known: there is no field for it,
-    or only with --keep-thinking, and it is no block of the provider's own. The message itself if all stays.
-    """
-    own = rule(model)
-    if own is UNKNOWN or (own.need in ("demanded", "wanted") and own.fields):
-        return content
-    through = set(GATEWAY.fields) if has_gateway_name(model) else set[str]()
-    rest = [part for part in content.parts if not isinstance(part, Thinking) or _is_own(part, own, through)]
-    return content if len(rest) == len(content.parts) else Content(content.role, rest, content.name, content.rows)
-
-
-def _is_own(part: Thinking, own: ReasoningRule, through: set[str]) -> bool:
-    """Whether thinking is in the form of its provider's API, or under one of the keys `through`."""
-    kind = part.raw.get("type", "thought" if part.raw.get("thought") is True else "")
-    return kind in own.kinds or bool(through & part.raw.keys())
 
 
 def without_signatures(contents: Iterable[Content]) -> Iterator[Content]:

@@ -102,8 +102,6 @@ class Format(Protocol):
     """True if ctxkit itself may append messages and ops to the file."""
     edits: bool = False
     """True if later rows may change an earlier message."""
-    says_thinking: bool = False
-    """True if its program sends thinking of other models as words of theirs."""
     row: type[Row]
     was_chat: bool = False
     """True if its files were read as native logs before the format was added. A file with ops stays one."""

@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ctxkit.content.thinking import in_request
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
@@ -22,7 +21,6 @@ from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, NoCache, digest
 from ctxkit.tokens.counter import Counter, CounterAtHand, counter
 from ctxkit.tokens.models import bare
-from ctxkit.tokens.reasoning import UNKNOWN, has_gateway_name, rule
 
 PER_MESSAGE = 4
 """Tokens around a message, for its role and its ends: OpenAI's figure; others are near it."""
@@ -83,17 +81,6 @@ class Counting:
         """Whether this is the log's own model: the log's recorded usage is valid for no other."""
         return bare(self.model) == bare(self.log.model)
 
-    @cached_property
-    def _asked(self) -> str:
-        """The model whose requests leave thinking of this log out; "" for none, as for its own, which gets all."""
-        known = rule(self.model) is not UNKNOWN and not self.is_own
-        return self.model if known and not self.log.opening.format.says_thinking else ""
-
-    def _content(self, one: Entry) -> Content:
-        """What is counted of a message: what a request has."""
-        content = self.log.full(one)
-        return in_request(content, self._asked) if self._asked else content
-
     def of(self, names: Iterable[Name]) -> int:
         """Tokens of these messages together."""
         return sum(self.counted(names))
@@ -108,7 +95,7 @@ class Counting:
 
     def base_of_contents(self, some: Iterable[Content]) -> list[int]:
         """Tokens of each of these messages by the counter's base, without a factor."""
-        listed = [in_request(content, self._asked) if self._asked else content for content in some]
+        listed = list(some)
         counted = self.counter.counts([counted_text(content) for content in listed])
         around = (PER_MESSAGE + other_tokens(content.parts) for content in listed)
         return [n + more for n, more in zip(counted, around, strict=True)]
@@ -169,7 +156,7 @@ class Counting:
         for key, one in zip(keys, entries, strict=True):
             if key in unknown:
                 unknown.discard(key)
-                content = self._content(one)
+                content = self.log.full(one)
                 text = counted_text(content)
                 waiting[key] = text, PER_MESSAGE + other_tokens(content.parts)
                 size += len(text)
@@ -188,7 +175,7 @@ class Counting:
     def _key(self, one: Entry) -> bytes:
         """The cache key of a message: a digest of all bytes that it is made of."""
         if one.message is None or one.stub is not None:
-            content = self._content(one)
+            content = self.log.full(one)
             made = f"{other_tokens(content.parts)}\n{counted_text(content)}"
             return digest(exact(made), VERSION)
         source = self.log.opening.laid_out
@@ -197,8 +184,7 @@ class Counting:
 
     @cached_property
     def _salt(self) -> bytes:
-        kept = f" {self._asked and (self.model if has_gateway_name(self.model) else rule(self.model).whose)}"
-        return VERSION + utf8(self.log.opening.format.name + kept.rstrip())
+        return VERSION + utf8(self.log.opening.format.name)
 
     @cached_property
     def _cache(self) -> Cache:

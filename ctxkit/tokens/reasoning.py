@@ -30,8 +30,7 @@ class ReasoningRule(NamedTuple):
     it a request is refused ("demanded"), or answered worse as the provider says ("wanted"), or just as well ("taken");
     "" where there is no field. `bound`: what happens to reasoning behind a changed prefix: the request is "refused",
     the reasoning is "dropped" unseen, or "": nothing is published. `turn`: only reasoning since the last message of a
-    person counts. `source`: the address of the page that says so, read in November 2026. `kinds`: types of
-    the blocks or items that hold it in the provider's own API, where that is not chat completions.
+    person counts. `source`: the address of the page that says so, read in November 2026.
     """
 
     pattern: str
@@ -42,7 +41,6 @@ class ReasoningRule(NamedTuple):
     bound: Literal["refused", "dropped", ""] = ""
     turn: bool = False
     source: str = ""
-    kinds: tuple[str, ...] = ()
 
     @property
     def signs_calls(self) -> bool:
@@ -57,31 +55,25 @@ _TURNS = "https://openrouter.ai/docs/client-sdks/typescript/models/reasoningcont
 _SIGNATURES = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 _DEEPSEEK = "https://api-docs.deepseek.com/guides/thinking_mode"
 _TEXT, _BLOCKS = CHAT_FIELDS[:1], (DETAILS,)
-_BLOCKS_OF_CLAUDE, _ITEMS, _THOUGHTS = ("thinking", "redacted_thinking"), ("reasoning",), ("thought",)
 
-UNSIGNED = ReasoningRule("gemini", (0, 0), "older Gemini", need="taken", source=_SIGNATURES, kinds=_THOUGHTS)
+UNSIGNED = ReasoningRule("gemini", (0, 0), "older Gemini", need="taken", source=_SIGNATURES)
 """Gemini before it refused calls without a signature."""
 # Anthropic: the pages name Fable 5.1 and 5.2, Mythos 5.1 and 5.2, Opus, Sonnet and Haiku 5.5, and say "starting with
 # Claude Fable 5.1". We assume that later versions of a family bind too, and that a bare `opus` is its newest.
 RULES = (
     ReasoningRule(
         rf"claude-(?:fable|mythos){_VERSION}|^(?:fable|mythos)(?:plan)?$", (5, 1),
-        "Claude Fable and Mythos from 5.1 on", bound="refused", source=_PRESERVED, kinds=_BLOCKS_OF_CLAUDE,
+        "Claude Fable and Mythos from 5.1 on", bound="refused", source=_PRESERVED,
     ),
     ReasoningRule(
         rf"claude-(?:opus|sonnet|haiku){_VERSION}|^(?:opus|sonnet|haiku)(?:plan)?$", (5, 5),
-        "Claude Opus, Sonnet and Haiku from 5.5 on", bound="refused", source=_PRESERVED, kinds=_BLOCKS_OF_CLAUDE,
+        "Claude Opus, Sonnet and Haiku from 5.5 on", bound="refused", source=_PRESERVED,
     ),
-    ReasoningRule("claude", (0, 0), "older Claude", source=_PRESERVED, kinds=_BLOCKS_OF_CLAUDE),
-    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (6, 2), "GPT from 6.2 on", bound="dropped", source=_PREFIX, kinds=_ITEMS),
-    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (5, 6), "GPT 5.6 to 6.1", source=_TURNS, kinds=_ITEMS),
-    ReasoningRule(
-        r"gpt-?\d|chatgpt|codex|o[134](?![a-z0-9])", (0, 0), "older GPT, o1 to o4", turn=True, source=_TURNS,
-        kinds=_ITEMS,
-    ),
-    ReasoningRule(
-        rf"gemini(?:{_VERSION})?", (3, 0), "Gemini from 3 on", need="demanded", source=_SIGNATURES, kinds=_THOUGHTS,
-    ),
+    ReasoningRule("claude", (0, 0), "older Claude", source=_PRESERVED),
+    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (6, 2), "GPT from 6.2 on", bound="dropped", source=_PREFIX),
+    ReasoningRule(rf"gpt(?!-?35){_VERSION}", (5, 6), "GPT 5.6 to 6.1", source=_TURNS),
+    ReasoningRule(r"gpt-?\d|chatgpt|codex|o[134](?![a-z0-9])", (0, 0), "older GPT, o1 to o4", turn=True, source=_TURNS),
+    ReasoningRule(rf"gemini(?:{_VERSION})?", (3, 0), "Gemini from 3 on", need="demanded", source=_SIGNATURES),
     UNSIGNED,
     ReasoningRule(
         rf"deepseek-(?:v{_VERSION}|chat|reasoner|flash|pro)", (3, 2), "DeepSeek from V3.2 on", _TEXT, "demanded",

@@ -554,46 +554,6 @@ def test_one_line_about_a_block() -> None:
     assert [item["type"] for item in sent].count("reasoning") == 1
 
 
-UNCOUNTED = {
-    # (the log, the model): whether a request to it has the log's thinking
-    "chat": (CHAT, {"gpt-5.5": False, "qwen3-max": False, "deepseek-r1": False, "kimi-k3": True, "llama-4": True}),
-    "a gateway": (ROUTED, {"openai/gpt-5.5": True, "gpt-5.5": False, "anthropic/claude-opus-4.6": True}),
-    "blocks": (
-        [record(text("q"), role="user"), record(thought("one two three", "S" * 900), text("a"))],
-        {"claude-opus-4-6": True, "gpt-5.5": False, "gemini-3-pro-preview": False, "kimi-k3": True},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("rows", "models"), UNCOUNTED.values(), ids=UNCOUNTED.keys())
-def test_an_estimate_counts_what_is_sent(rows: list[dict[str, Any]], models: dict[str, bool]) -> None:
-    """Thinking that no request to a model has is not counted for it; the parts still add up to the whole."""
-    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
-    bare = opened(b"".join(dumps(unthought(row)).encode() + b"\n" for row in rows))
-    for model, goes in models.items():
-        for one in (log, bare):
-            one.config.set_flags({"model": model})
-        measuring = Measuring(Counting(log))
-        used, without = measuring.of(log.listed()).tokens, Measuring(Counting(bare)).of(bare.listed()).tokens
-        assert (used > without) == goes and used == sum(measuring.each(log.listed()))
-        held = any(one.get("thinking") or one.keys() & REASONING_KEYS.keys() for one in sent_to(log, model))
-        assert held == goes
-
-
-def unthought(row: dict[str, Any]) -> dict[str, Any]:
-    """A message without its thinking."""
-    content = row["content"]
-    rest = [part for part in content if part["type"] != "thinking"] if isinstance(content, list) else content
-    return {key: value for key, value in row.items() if key not in REASONING_KEYS} | {"content": rest}
-
-
-def sent_to(log: Log, model: str) -> list[dict[str, Any]]:
-    """The messages and blocks of the request that its provider takes."""
-    body = next(iter(log.export("anthropic" if model.startswith("claude") else "openai", model=model).values))
-    messages: list[dict[str, Any]] = body["messages"]
-    return [*messages, *(one for m in messages if isinstance(m["content"], list) for one in m["content"])]
-
-
 TOLD = {
     # program: (its log, the thinking in words that stands beside its calls)
     "claude-code": (lambda: talk("claude-opus-4-6", 2), ["I look 0", "I look 1"]),

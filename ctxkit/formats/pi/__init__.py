@@ -22,7 +22,6 @@ class Pi(Format):
     name: str = NAME
     native: bool = False
     edits: bool = True
-    says_thinking: bool = True
     row: type[Row] = PiRow
     leaves: frozenset[str] = frozenset({"no-call"})
     pairs: bool = False
