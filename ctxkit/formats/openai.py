@@ -119,6 +119,7 @@ class _Writer:
         if signature_of(call.raw) is not None:
             self._repairs.leave_out("thought signature")
         same = isinstance(written, str) and bool(written.strip()) and arguments_of(written) == value
+        same = same and clean(value, False) is value  # the text may say NaN, which is no JSON
         return {
             "id": self._ids.call(call.id),
             "type": "function",
