@@ -65,8 +65,10 @@ def show() -> bool:
     with streams.progress("looking for sessions", "files") as step:
         with closing(project_sessions(os.environ, here)) as files:
             some = list(islice(files, SHOWN + 1))
-        found = find_files(some[:SHOWN], env=os.environ, progress=step).sessions
-        by_path = {str(one.path): one for one in found}
+        found = find_files(some[:SHOWN], env=os.environ, progress=step)
+        for error in found.ruined:
+            streams.warn(error.message, error)
+        by_path = {str(one.path): one for one in found.sessions}
         shown = [by_path[one.path] for one in some[:SHOWN] if one.path in by_path]
         if not shown:
             return False

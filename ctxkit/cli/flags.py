@@ -128,6 +128,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--expand", "Show summaries in full."),
         Flag("--explain", "Why each message is in or out, and the parameters used."),
         Flag("--fail-at", "Exit 1 if P % of the limit or more are used.", "P%"),
+        Flag("--fail-on", "The least that ends with exit 1: damage, or a note too.", CHOICES),
         Flag("--fail-over", "Exit 1 if more than N tokens are used.", "N"),
         Flag("--fast", "Ask the model compact.fast_model."),
         Flag("--files", "The files that tools read and wrote, with their tokens."),
@@ -246,11 +247,8 @@ FLAGS: dict[str, Flag] = {
         Flag("--now", "What windows count from: last (newest message), wall, or a time.", "TIME"),
         Flag(
             "-0 --null",
-            "The names that --files-from lists end with NUL bytes, not with lines (find -print0).",
-            on={
-                "recall": "With -l: end each name with a NUL byte.",
-                "sessions": "Print only paths, each followed by a NUL byte.",
-            },
+            "Print only paths, each followed by a NUL byte.",
+            on={"recall": "With -l: end each name with a NUL byte."},
         ),
         Flag("--once", "One round, then end: for cron."),
         Flag("--oneline", "One line per message."),

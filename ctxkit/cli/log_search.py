@@ -35,6 +35,7 @@ from ctxkit.errors import (
 from ctxkit.logfile.history import goes_on, joined
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
+from ctxkit.search.log_files import is_other, ruin
 from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.store.folder import START, FolderEntry, file_name, may_be_log, walk
 from ctxkit.store.joined import JoinedSource
@@ -213,6 +214,8 @@ class LogSearch:
         self.prefilter.enter(folder)
         for entry in walk(folder):
             lacks = None if entry.sidecar else self.prefilter.of(entry)
+            if lacks is None and not entry.sidecar and is_other(str(entry.path)):
+                lacks = False  # it is named, if it was a log
             if lacks is not None:
                 yield entry, lacks
         self.prefilter.leave(whole=True)
@@ -226,7 +229,8 @@ class LogSearch:
         """Search a file below a folder, if it is a log."""
         try:
             with open_log(path) as source:
-                if not may_be_log(source.read(0, START)):
+                start = source.read(0, START)
+                if self.name_ruin(str(path), start) or not may_be_log(start):
                     return
                 self.logs += ".git" not in path.parts  # texts there may look like logs
                 if not (self.may_hold(path, source) or Sidecar(path).may_hold_ops()):
@@ -236,6 +240,14 @@ class LogSearch:
             self.report(str(path), _shut(path) or error)
             return
         self.search_one_of_many(file_name(path), inside=True)
+
+    def name_ruin(self, path: str, start: bytes, error: UnknownFormat | None = None) -> bool:
+        """Name a file below a folder if it was a log; the search goes on, and ends as without it."""
+        found = ruin(path, start, error) if error is not None or not may_be_log(start) else None
+        if found is not None:
+            streams.flush_unless_paged()
+            streams.warn(found.message, found)
+        return found is not None
 
     def may_hold(self, path: Path, source: Source) -> bool:
         """Whether a file, or one in which its history begins and that is not searched itself, has traces of the text.
@@ -276,6 +288,9 @@ class LogSearch:
         except UnknownFormat as error:
             if not inside:
                 self.report(place, error)
+            else:
+                with open_log(place) as source:
+                    self.name_ruin(place, source.read(0, START), error)
         except UnknownAgent:  # another log may have the agent or thread
             self.print_count(place, 0)
         except ManyConversations as error:

@@ -44,7 +44,7 @@ from ctxkit.errors import (
 )
 from ctxkit.fleet.pool import Failure, processes, results
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.log_files import LogFile, log_files
+from ctxkit.search.log_files import LogFile, is_other, log_files, ruin
 from ctxkit.store.folder import START, file_name, may_be_log
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.private import make_private
@@ -74,13 +74,14 @@ class LogCall(NamedTuple):
 class LogRun(NamedTuple):
     """What came of it: the `line` to print (more than one for a table, none with --quiet), and the reports.
 
-    `status`: the exit status; `hints`: what to do.
+    `status`: the exit status; `hints`: what to do. `other`: it is no log, but JSON of another shape with a log's name.
     """
 
     line: bytes
     err: bytes
     status: int
     hints: Sequence[str] = ()
+    other: bool = False
 
 
 class Ended(NamedTuple):
@@ -252,11 +253,11 @@ def run(name: str, logs: Mapping[str, str], rest: Sequence[str], kinds: Sequence
     """
     streams.Streams.quiet = bool(given.get("quiet"))
     streams.Streams.pager = None
-    listed, null, jobs = given.pop("files_from"), given.pop("null"), given.pop("jobs")
+    listed, jobs = given.pop("files_from"), given.pop("jobs")
     _refuse(name, logs, listed, rest, kinds, given)
     writes = "op_id" in given
     places = list(logs.values())
-    places += [] if listed is None else listed_names(listed, null=null)
+    places += [] if listed is None else listed_names(listed)
     files = log_files(places)
     if not files:
         where = ", ".join(list(logs)[:3]) or f"the list {listed}"
@@ -315,8 +316,8 @@ def _refuse(
         raise Usage("--files-from: the name of the list is empty", "is a shell variable empty?")
 
 
-def listed_names(file: str, *, null: bool = False) -> list[str]:
-    """The names that a list has, a line each; by NUL bytes with `null`, or if there is one in it. `-`: standard input.
+def listed_names(file: str) -> list[str]:
+    """The names that a list has, a line each; by NUL bytes if there is one in it. `-`: standard input.
 
     Raises NoSuchLog, and Usage for a terminal.
     """
@@ -329,7 +330,7 @@ def listed_names(file: str, *, null: bool = False) -> list[str]:
             found = Path(file).read_bytes()
         except OSError as error:
             raise NoSuchLog(f"--files-from {file}: {reason_of(error)}: nothing was done") from error
-    names = found.split(b"\0" if null or b"\0" in found else b"\n")
+    names = found.split(b"\0" if b"\0" in found else b"\n")
     return [file_name(os.fsdecode(one)) for one in names if one]
 
 
@@ -344,7 +345,7 @@ def _words_without(logs: Sequence[str]) -> list[str]:
             del typed[: not equals]
         elif word in left and not _takes_value(kept[-1:]):
             left.remove(word)
-        elif word not in ("-0", "--null"):
+        else:
             kept.append(word)
     return kept
 
@@ -402,6 +403,7 @@ def _outputs(files: Sequence[LogFile], given: Mapping[str, Any]) -> dict[str, st
 def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
     """Run all calls, print what comes of each, and sum up; return the exit status of each log."""
     statuses: list[int] = []
+    others = 0
     hints: dict[str, None] = {}
     with closing(results(run_one, calls, jobs)) as found, streams.progress(name, "logs") as step:
         for done, one in enumerate(found):
@@ -412,6 +414,9 @@ def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
                 made = _failed(one.item, one.failure)
             if made is None:  # no log
                 continue
+            if made.other:
+                others += 1
+                continue
             if made.err:
                 streams.err_made(made.err)
             streams.out_made(made.line)
@@ -419,12 +424,15 @@ def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
             if not one.item.as_json:
                 hints |= dict.fromkeys(made.hints)
     streams.flush()
+    others_left = f"{layout.count(others, 'file')} of JSON of another shape left out"
     if not statuses:
+        if others:
+            streams.say(others_left)
         raise NothingMatched("none of the files is a log: nothing was done", "ctxkit sessions DIR lists what is found")
     for hint in list(hints)[:HINTS]:
         streams.hint(hint)
     no, failed = statuses.count(ExitCode.NO), sum(status > ExitCode.NO for status in statuses)
-    notes = [f"{no:,} with exit 1"] * bool(no) + [f"{failed:,} failed"] * bool(failed)
+    notes = [f"{no:,} with exit 1"] * bool(no) + [f"{failed:,} failed"] * bool(failed) + [others_left] * bool(others)
     streams.say(", ".join([layout.count(len(statuses), "log"), *notes]))
     return statuses
 
@@ -454,7 +462,7 @@ _runs = 0
 
 
 def run_one(call: LogCall) -> LogRun | None:
-    """Run the command on one log, in this process; None for a file below a folder that is no log."""
+    """Run the command on one log, in this process; None for a file below a folder that nobody takes for a log."""
     global _runs
     _runs += 1
     if _runs % COLLECT == 0 or (_runs == 1 and multiprocessing.parent_process() is not None):
@@ -468,18 +476,20 @@ def run_one(call: LogCall) -> LogRun | None:
     path, form = call.file.path, FORMS.get(call.command, PLAIN)
     failure: Failure | None = None
     status: int | None = 0
+    start = b""
     with captured(call.words, call.manner) as printed:
         try:
             with one_of_many(path):
                 if call.file.folder:
                     with open_log(path) as source:
-                        if not may_be_log(source.read(0, START)):
-                            return None
+                        start = source.read(0, START)
+                    if not may_be_log(start):
+                        return _no_log(call, ruin(path, start), start)
                 status = _metered(call, form)
                 streams.flush()
         except UnknownFormat as error:
             if call.file.folder:
-                return None
+                return _no_log(call, ruin(path, start, error), start)
             failure = _of(error)
         except CtxkitError as error:
             failure = _of(error)
@@ -493,6 +503,13 @@ def run_one(call: LogCall) -> LogRun | None:
     with captured(call.words, call.manner) as line:
         _print(call, form, ended)
     return LogRun(line.out, err, int(status or 0), hints)
+
+
+def _no_log(call: LogCall, error: UnknownFormat | None, start: bytes) -> LogRun | None:
+    """What comes of a file below a folder that is no log. `error`: from `ruin`."""
+    if error is not None:
+        return _failed(call, _of(error))
+    return LogRun(b"", b"", 0, other=True) if start.strip() and is_other(call.file.path) else None
 
 
 def _metered(call: LogCall, form: Form) -> int | None:

@@ -92,7 +92,6 @@ class ManyLogs:
     """Many logs."""
 
     files_from: str | None = None
-    null: bool = False
     jobs: int | None = None
 
 
@@ -287,8 +286,6 @@ def _for_each(
         value = given.pop(place)
         words += [] if value is None else [value] if isinstance(value, str) else value
     files_from, numbers = given["files_from"], places[1:] == ["numbers"]
-    if given["null"] and files_from is None:
-        raise Usage("-0 is for --files-from, and no list was named: nothing was done", "find DIR -print0 | ctxkit …")
     first = 0 if files_from is not None and words and not names_log(words[0]) else 1
     is_log = [
         at < first or not places[1:] or (names_log(one) and not NUMBER.fullmatch(one) and one.strip("."))

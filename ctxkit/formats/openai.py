@@ -126,6 +126,7 @@ class _Writer:
         if signature is not None and not fits:
             self._repairs.leave_out("thought signature that is none" if self._signs else "thought signature")
         same = isinstance(written, str) and bool(written.strip()) and arguments_of(written) == value
+        same = same and clean(value, False) is value  # the text may say NaN, which is no JSON
         return {
             "id": self._ids.call(call.id),
             "type": "function",

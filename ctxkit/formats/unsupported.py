@@ -21,6 +21,10 @@ _SHAPES: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), words, hint)
     for keys, words, hint in (
         ("mapping current_node", "an export of ChatGPT", ""),
+        ("uuid chat_messages", "an export of Claude.ai", ""),
+        ("chat user_id share_id", "an export of Open WebUI", "the list below chat.messages can be read"),
+        ("run_type inputs", "runs of LangSmith", "the messages in a run's inputs can be read"),
+        ("conversation_id history valid_history_range", "a conversation of Kiro CLI", ""),
         ("schema_version steps agent", "a trajectory in ATIF", "the agent's own session file may be one that is read"),
         ("conversations", "conversations as of ShareGPT", ""),
         ("trajectory history", "a trajectory of SWE-agent", ""),

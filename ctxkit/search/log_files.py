@@ -1,7 +1,7 @@
 """Finds the files that many places stand for: logs by name, and folders with all logs below, each file once.
 
 Used by the commands that take many logs; `store/folder.py` walks, as for `recall` and `sessions`. Whether a file below
-a folder is a log is only known when it is read; what is no log is then left out.
+a folder is a log is only known when it is read; what is no log is then left out, by `ruin`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ctxkit.errors import CtxkitError
+from ctxkit.core.log_name import plain_name
+from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import registry
 from ctxkit.formats.codex.threads import file_id, older_pages
 from ctxkit.formats.session_folders import START, head
-from ctxkit.store.folder import Known, file_name, walk, without_sidecars
+from ctxkit.store.folder import Known, file_name, ruined, sidecar_name, walk, without_sidecars
 from ctxkit.store.source import start_of
+
+RUINED = "bring it back from a backup, or move it away; ctxkit salvage FILE keeps what can be read"
 
 
 class LogFile(NamedTuple):
@@ -77,6 +80,24 @@ def _is_subagents(one: LogFile) -> bool:
     with suppress(CtxkitError):
         return head("codex", start_of(one.path, START)).sub
     return False
+
+
+def ruin(path: str, start: bytes, error: UnknownFormat | None = None) -> UnknownFormat | None:
+    """The error of a file below a folder that cannot be read as a log, if it was one: it is ruined, or has a sidecar.
+
+    `start`: its first bytes; `error`: why it cannot be read, None where its start tells. None: it never was a log, or
+    is healthy JSON of another shape.
+    """
+    if words := ruined(path, start):
+        return UnknownFormat(f"{path}: {words}: it is no log any more", RUINED)
+    if not start or not os.path.isdir(sidecar_name(path)) or ".git" in Path(path).parts:
+        return None
+    return error or UnknownFormat(f"{path}: it has a sidecar, and holds no record", RUINED)
+
+
+def is_other(path: str) -> bool:
+    """Whether a file that never was a log has the name of one, so that leaving it out is said."""
+    return plain_name(path).endswith(".jsonl") and ".git" not in Path(path).parts
 
 
 def session_of(path: Path, format: str) -> Path | None:

@@ -7,6 +7,7 @@ several sessions is an error. Pipeline: `project_sessions.py` -> here.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from ctxkit.errors import AmbiguousSession, NoSuchSession
 from ctxkit.search.project_sessions import Project, SessionFile, all_files, project, project_sessions
+from ctxkit.search.resumed import sources
 from ctxkit.search.sessions import Step, find_files
 
 SIGN = "@"
@@ -42,7 +44,7 @@ HINT = "ctxkit sessions --here lists them"
 
 class NamedSession(NamedTuple):
     """The session of a name. `of`: the project; `rival`: if the name is a place in time, another session that was
-    written within TOGETHER of it.
+    written within TOGETHER of it; a copy that `resume` or `watch` made of the other is none.
     """
 
     name: str
@@ -80,7 +82,18 @@ def _by_place(name: str, place: int, format: str | None, env: Mapping[str, str],
         count = f"{len(found)} session{'s' * (len(found) > 1)}"
         raise NoSuchSession(f"{name}: {here.folder} has {count}", HINT)
     one = found[place - 1]
-    near = (other for other in found if other != one and abs(other.modified - one.modified) <= TOGETHER * 1e9)
+    made = sources(env)
+
+    def is_copy(of: SessionFile, other: SessionFile) -> bool:
+        return os.path.abspath(other.path) in made and made[os.path.abspath(other.path)] == os.path.abspath(of.path)
+
+    near = (
+        other
+        for other in found
+        if other != one
+        and abs(other.modified - one.modified) <= TOGETHER * 1e9
+        and not (is_copy(one, other) or is_copy(other, one))
+    )
     return NamedSession(name, one, here, next(near, None))
 
 

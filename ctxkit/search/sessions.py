@@ -16,13 +16,13 @@ import msgspec
 
 from ctxkit.core.derive.tail import Condition
 from ctxkit.core.times import EARLIEST, LATEST
-from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
+from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched, UnknownFormat
 from ctxkit.formats import registry
 from ctxkit.formats.codex.threads import older_pages
 from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.file_cache import CachedFiles, CachedTokens, known_as
-from ctxkit.search.log_files import session_of
+from ctxkit.search.log_files import is_other, ruin, session_of
 from ctxkit.search.preview import SessionPreview, glance
 from ctxkit.search.project_sessions import (
     Project,
@@ -37,7 +37,7 @@ from ctxkit.search.project_sessions import (
 from ctxkit.search.prompt_history import history_file, lost_sessions
 from ctxkit.search.resumed import Origin, origins
 from ctxkit.store.config import load
-from ctxkit.store.folder import FolderEntry, Known, logs_of, named, walk
+from ctxkit.store.folder import START, FolderEntry, Known, logs_of, named, walk
 from ctxkit.store.index import Index, settled
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
@@ -99,12 +99,13 @@ class Session(msgspec.Struct, frozen=True):
 class Found(msgspec.Struct):
     """The result of a search. `orphans`: sidecars without their log; `failed`: paths that cannot be read, and why.
 
-    `agents`: how many logs of an agent's own agents are left out.
+    `ruined`: errors of files that were logs. `agents`: how many logs of an agent's own agents are left out.
     """
 
     sessions: list[Session]
     orphans: list[Path]
     failed: list[tuple[Path, CtxkitError]]
+    ruined: list[UnknownFormat] = []
     agents: int = 0
     names: Mapping[str, str] = {}
     """Path -> its name (`@`, `@2`), of the sessions of a project."""
@@ -299,6 +300,8 @@ class _Search:
                 preview, tokens = self._preview(path, found, beside, format, ops)
                 if preview is None and named:
                     _refuse(path, beside, format)
+                elif preview is None and is_other(str(path)):
+                    self._name_ruin(path, beside, format)
         except CtxkitError as error:
             self.found.failed.append((path, error))
             return
@@ -308,6 +311,19 @@ class _Search:
         if preview is not None:
             session = Session(path, preview, found.st_mtime, found.st_size, tokens=tokens)
             self.found.sessions.append(session if beside is None else _with(session, beside))
+
+    def _name_ruin(self, path: Path, beside: Sidecar | None, format: str) -> None:
+        """Keep the error of a file that was a log; not of an empty log, or one of another shape."""
+        with open_log(path) as source:
+            start = source.read(0, START)
+        wrong = None
+        try:
+            if beside is not None:
+                _refuse(path, beside, format)
+        except UnknownFormat as error:
+            wrong = error
+        if (wrong is not None or beside is None) and (found := ruin(str(path), start, wrong)) is not None:
+            self.found.ruined.append(found)
 
     def _preview(
         self, path: Path, found: os.stat_result, beside: Sidecar | None, format: str, ops: os.stat_result | None

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.core.log_name import COMPRESSED, plain_name
+from ctxkit.core.text.json_text import loads
 
 SIDECAR = ".ctxkit"
 LOG_ENDINGS = (".jsonl", ".json", f".jsonl{COMPRESSED}", f".json{COMPRESSED}")
 """Ends of the names of logs."""
+FIRST_ROWS = 64
+"""Rows of a file that show whether it is of JSON."""
 START = 1 << 16
 """Bytes at the start of a file in which the first JSON object or array begins, if it is a log."""
 
@@ -149,6 +152,37 @@ def orphans(folder: Path) -> list[Path]:
         return []
     some = sorted(name for name, is_folder in names.items() if is_folder and is_sidecar(name))
     return [folder / name for name in some if names.keys().isdisjoint(logs_of(name))]
+
+
+def ruined(name: str, start: bytes) -> str:
+    """Why a file that has the name of a log, and this start, holds none any more: NUL bytes, HTML, no JSON.
+
+    "" for an empty file, for healthy JSON of whatever shape, and for other names. Of a `.json` file, which may have
+    comments, only the first byte is judged.
+    """
+    if not name.endswith(LOG_ENDINGS):
+        return ""
+    plain = start.removeprefix(b"\xef\xbb\xbf")
+    text = plain.strip(b" \t\r\n\0")
+    if not text:
+        return "it holds only NUL bytes" if b"\0" in plain else ""
+    if text.startswith(b"<"):
+        return "it holds HTML or XML"
+    if not plain_name(name).endswith(".jsonl"):
+        return ""
+    rows = [row for row in text.split(b"\n") if row.strip(b" \t\r\0")][:FIRST_ROWS]
+    is_cut = len(start) >= START and len(rows) < FIRST_ROWS
+    if (is_cut and rows[-1].lstrip(b" \t\0")[:1] in (b"{", b"[")) or any(map(_is_json, (*rows, text))):
+        return ""
+    return "its first rows are not JSON"
+
+
+def _is_json(row: bytes) -> bool:
+    try:
+        loads(row.strip(b" \t\r\0"))
+    except ValueError:
+        return False
+    return True
 
 
 def may_be_log(start: bytes) -> bool:

@@ -34,6 +34,7 @@ from ctxkit.errors import (
 )
 from ctxkit.logfile.append import new_id
 from ctxkit.logfile.tolerant import one_of_many
+from ctxkit.search.resumed import note
 from ctxkit.store.config import Config
 from ctxkit.watch.events import CompactionDone, CompactionFailed, CompactionSkipped, SkipReason, as_json
 from ctxkit.watch.full_reading import whose_turn
@@ -175,7 +176,10 @@ def _skipped(task: CompactionTask, reason: SkipReason, detail: str = "") -> Comp
 def _resumable(log: Log, found: CompactionDone) -> CompactionDone:
     """Write the condensed session where its agent finds it; the running agent goes on with the whole context."""
     try:
-        found = msgspec.structs.replace(found, resume=log.resume().line)
+        made = log.resume()
+        if made.written is not None and log.opening.path is not None:
+            note(made.path, log.opening.path.resolve(), os.environ)
+        found = msgspec.structs.replace(found, resume=made.line)
         notes = [UNSEEN]
     except CtxkitError as error:
         notes = [UNSEEN, f"no session to go on with was written: {error.message}"]

@@ -20,10 +20,12 @@ from ctxkit.cli.options import ManyLogs
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.search.log_files import LogFile, log_files
-from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, ctxkit, process
+from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, call, ctxkit, lines, message, process
 
 TORN = b'{"role":"user","content":"thr'
-MANY = [name for name in COMMANDS if {"files_from", "null"} <= {one.name for one in command_parser(name).params}]
+MANY = [
+    name for name in COMMANDS if "files_from" in {one.name for one in command_parser(name).params} and name != "fleet"
+]
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_which_commands_take_many() -> None:
         "show", "status", "recall", "sessions", "forget", "compact", "trim", "undo", "export", "check",
     ]  # fmt: skip
     for name in MANY:
-        assert {"files_from", "jobs", "null"} <= {one.name for one in command_parser(name).params}
+        assert {"files_from", "jobs"} <= {one.name for one in command_parser(name).params}
     assert {key for key in ManyLogs.__annotations__} <= FLAGS.keys()
 
 
@@ -225,13 +227,64 @@ def test_lists(logs: Path) -> None:
     (logs / "list").write_bytes(b"sub\na.jsonl\n\n")
     listed = ctxkit("status", "b.jsonl", "--files-from", "list", "--json")
     assert [one["log"] for one in listed.values] == ["b.jsonl", "sub/c.jsonl", "a.jsonl"]
-    assert ctxkit("status", "--files-from", "list", "-0").code == 66, "one name with newlines in it"
     assert ctxkit("status", str(odd), "a.jsonl").text.startswith(f"{odd.parent}/two␊lines.jsonl: ")
     assert ctxkit("status", "--files-from", "nowhere").code == 66
     empty = ctxkit("check", "--files-from", "-", stdin=b"")
     assert (empty.code, empty.out) == (1, b"")
     os.symlink("a.jsonl", logs / "link.jsonl")
     assert ctxkit("status", "a.jsonl", "link.jsonl").err == "1 log\n"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder of two ruined files, a session that was interrupted, a healthy `.jsonl` of another shape, a log, and a
+    log whose file is of another shape now.
+    """
+    folder = tmp_path / "logs"
+    (folder / "lost.jsonl.ctxkit").mkdir(parents=True)
+    (folder / "nul.jsonl").write_bytes(bytes(5000))
+    (folder / "page.jsonl").write_bytes(b"<html>\n<body>\n</html>\n")
+    (folder / "stopped.jsonl").write_bytes(
+        lines(message("user", "go", 1), message("assistant", "", 2, tool_calls=[call("A", "c1")]))
+        + lines(message("user", "No, wait.", 3))
+    )
+    (folder / "rows.jsonl").write_bytes(b'{"a":1}\n{"a":2}\n')
+    (folder / "lost.jsonl").write_bytes(b'{"a":1}\n')
+    (folder / "a.jsonl").write_bytes(SMALL)
+    (folder / "empty.jsonl").write_bytes(b"")
+    (folder / "notes.md").write_text("<p>no log</p>")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "check DIR", "check DIR -q", "status DIR", "status DIR -q --fail-over 1m", "export DIR --to openai -o OUT",
+        "compact DIR --target 50% --yes", "trim DIR --max-tokens 9k --yes", "show DIR --tools", "recall DIR wait",
+        "sessions DIR",
+    ],
+)  # fmt: skip
+def test_ruined(mixed: Path, words: str) -> None:
+    """What is ruined, or has a sidecar and cannot be read, is a line and 65; looks print it and go on. A healthy file
+    of another shape is counted; an interrupted call is no damage.
+    """
+    goes_on = words.startswith(("recall", "sessions"))
+    ran = ctxkit(
+        *(str(mixed.parent / word) if word == "OUT" else mixed if word == "DIR" else word for word in words.split())
+    )
+    assert ran.code == (0 if goes_on else 65), ran.err
+    told = ran.text + ran.err
+    for name, text in (
+        ("nul", "it holds only NUL bytes: it is no log any more"),
+        ("page", "it holds HTML or XML: it is no log any more"),
+        ("lost", "its first record has the keys a"),
+    )[: 2 if words.startswith("recall") else 3]:  # which opens no file that lacks the text
+        assert sum(f"{name}.jsonl: " in line and text in line for line in told.splitlines()) == 1, (name, told)
+    if goes_on:
+        assert ctxkit(*(mixed if word == "DIR" else word for word in words.split())).err == ran.err, "by the index too"
+    assert "rows.jsonl" not in told
+    assert "notes.md" not in told
+    assert ("1 file of JSON of another shape left out" in ran.err) == (not goes_on and "-q" not in words)
 
 
 def test_listed_names(tmp_path: Path) -> None:
@@ -254,7 +307,6 @@ def test_listed_names(tmp_path: Path) -> None:
         (["compact", ".", "--summary-model", "openai/x"], "a model would be asked for each"),
         (["undo", ".", "3", "4"], "unexpected extra argument: 4"),
         (["status", "a.jsonl", ""], "the name of a log is empty"),
-        (["status", "a.jsonl", "-0"], "-0 is for --files-from"),
         (["status", ".", "--jobs", "0"], "it is at least 1"),
         (["status", ".", "--jobs", "-1"], "it is at least 1"),
     ],

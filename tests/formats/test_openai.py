@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend
 from ctxkit.formats import openai
 from ctxkit.formats.chat import content_of
+from tests.cli.runner import good, lines
 from tests.formats.strategies import CONTENTS
 from tests.formats.writing import write
 from tests.validators.openai_rules import problems
@@ -205,3 +207,18 @@ def test_signatures_of_gemini_are_counted() -> None:
     call = Call("A", "f", {}, {"extra_content": {"google": {"thought_signature": "S"}}})
     _, repairs = write(openai, [one("assistant", call), one("tool", Result("A", "r"))])
     assert repairs.left_out == {"thought signature": 1}
+
+
+def test_arguments_are_json(tmp_path: Path) -> None:
+    """NaN and infinities in the text of a call's arguments, which Python reads and JSON does not have, become null."""
+    path = tmp_path / "a.jsonl"
+    function = {"name": "f", "arguments": '{"a":NaN,"b":[-Infinity,1]}'}
+    path.write_bytes(
+        lines(
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "r"},
+        )
+    )
+    (sent,) = good("export", path, "--to", "openai").values[0]["messages"][1]["tool_calls"]
+    assert sent["function"]["arguments"] == '{"a":null,"b":[null,1]}'

@@ -10,6 +10,7 @@ import pytest
 from ctxkit.errors import AmbiguousSession, CtxkitError, NoSuchSession
 from ctxkit.search.naming import AGENTS, find_session, is_name, short_ids
 from ctxkit.search.project_sessions import SessionFile
+from ctxkit.search.resumed import note
 from tests.homes import repository, session
 
 LOGIN = "3f2a91c0-0000-4000-8000-000000000001"
@@ -88,6 +89,15 @@ def test_rivals(home: Path, apart: int, name: str, rival: bool) -> None:
         if SLOW in path.name:
             session(home, "claude-code", home / "shop", SLOW, "The login is slow", at=400 - apart)
     assert (find_session(name, os.environ).rival is not None) is rival
+
+
+def test_a_copy_is_no_rival(home: Path) -> None:
+    """Of a session and the copy that `resume` or `watch` made of it, written within a minute, each is meant alone."""
+    paths = {one.stem: one for one in home.glob(".claude/projects/*shop/*")}
+    session(home, "claude-code", home / "shop", SLOW, "The login is slow", at=399)
+    assert find_session("@", os.environ).rival is not None
+    note(paths[LOGIN], paths[SLOW], os.environ)
+    assert [find_session(name, os.environ).rival for name in ("@", "@2")] == [None, None]
 
 
 def test_names_and_paths() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 
 import msgspec
 
@@ -23,10 +24,18 @@ _REASONS = 8
 """Reasons for unproved requests that are printed; the others are counted."""
 
 
+class FailOn(StrEnum):
+    """The least that ends with exit 1."""
+
+    DAMAGE = "damage"
+    NOTES = "notes"
+
+
 @takes(ManyLogs, Reading)
 def command(
     log: LogArgument = "-",
     *,
+    fail_on: FailOn = FailOn.DAMAGE,
     head: str | None = None,
     accept: bool = False,
     reading: Reading,
@@ -37,8 +46,8 @@ def command(
     synchronising programs leave; the differences are listed. If the log's own program recorded the hashes of the
     messages that it sent, they prove the context. Damage is what is wrong in bytes or ops, and what the log's program
     would send to be refused; all else is a note, such as a call that was interrupted. Exit 0: nothing was found, except
-    notes; 1: damage was found. Findings are printed, one per line; -q prints nothing, the exit code tells. The log is
-    never changed.
+    notes; 1: damage was found, with --fail-on notes also a note. Findings are printed, one per line; -q prints nothing,
+    the exit code tells. The log is never changed.
 
     Each op names the one before it. The printed head covers all ops and the records before the newest one. Store it
     elsewhere and pass it to --head later: it shows if ops are missing or a record was changed.
@@ -55,8 +64,9 @@ def command(
         since, wrong = proved(target, head)
         findings += wrong
     problems = [one for one in findings if not one.note]
+    ends = ExitCode.NO if (findings if fail_on is FailOn.NOTES else problems) else ExitCode.DONE
     if reading.quiet:
-        return int(ExitCode.NO if problems else ExitCode.DONE)
+        return int(ends)
     for finding in findings:
         if reading.json:
             streams.out_json({"log": target.opening.name, **msgspec.to_builtins(finding)})
@@ -93,7 +103,7 @@ def command(
     )
     if hint := _hint(target, problems):
         streams.hint(hint)
-    return int(ExitCode.NO) if problems else int(ExitCode.DONE)
+    return int(ends)
 
 
 def _hint(log: Log, problems: list[Finding]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -26,6 +26,9 @@ from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.search.full_search import Search, chosen, states
 from ctxkit.store.folder import without_sidecars
+
+SENTENCE = 3
+"""Words of a text from which it is searched by its words, where it is nowhere as it stands."""
 
 
 @takes(Searching, Selecting, Writing, Looking, Reading)
@@ -77,9 +80,7 @@ def command(
             raise NothingMatched(f"the list {files_from} is empty: nothing was searched")
     alone = here or bool(listed)
     if searching.text is None and selecting.about is not None and _logs_alone(given, alone=alone):
-        from ctxkit.core.derive.topic import traces
-
-        searching.text, searching.regex, searching.topic = [traces(selecting.about)], True, True
+        _by_topic(searching, selecting.about)
     if searching.text is None:
         if len(given) < (1 if alone else 2):
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"
@@ -92,16 +93,48 @@ def command(
     places = list(names) if here else [*(session_path(one) for one in given), *listed] or ["-"]
     names |= {path: word for path, word in zip(places, given, strict=False) if word != path}
     places = [*without_sidecars(places)]
-    ranked = RankedSearch.fits(places, searching, selecting, here=here)
-    search = (RankedSearch if ranked else LogSearch)(
-        places, searching, selecting, looking, reading, [*given, *listed], names, many=alone
-    )
-    if search.many and not ranked and jobs != 1 and searching.limit is None and not streams.Streams.columns:
-        from ctxkit.cli.spread_search import SpreadSearch
 
-        search = SpreadSearch(places, searching, selecting, looking, reading, [*given, *listed], names, many=alone)
-        search.jobs = jobs
-    return search.run()
+    def found() -> int:
+        ranked = RankedSearch.fits(places, searching, selecting, here=here)
+        search = (RankedSearch if ranked else LogSearch)(
+            places, searching, selecting, looking, reading, [*given, *listed], names, many=alone
+        )
+        if search.many and not ranked and jobs != 1 and searching.limit is None and not streams.Streams.columns:
+            from ctxkit.cli.spread_search import SpreadSearch
+
+            search = SpreadSearch(places, searching, selecting, looking, reading, [*given, *listed], names, many=alone)
+            search.jobs = jobs
+        return search.run()
+
+    try:
+        return found()
+    except NothingMatched as nowhere:
+        question = _sentence(searching, selecting, places)
+        if not question:
+            raise
+        streams.say(f"{question!r} is nowhere as it stands: searched by its words, as with --about")
+        selecting.about = question
+        _by_topic(searching, question)
+        try:
+            return found()
+        except NothingMatched:
+            nowhere.hint = "; ".join(way for way in nowhere.hint.split("; ") if not way.startswith("--about"))
+            raise nowhere from None
+
+
+def _by_topic(searching: Searching, topic: str) -> None:
+    """Search what is about a topic, instead of a text."""
+    from ctxkit.core.derive.topic import traces
+
+    searching.text, searching.regex, searching.topic = [traces(topic)], True, True
+
+
+def _sentence(searching: Searching, selecting: Selecting, places: Sequence[str]) -> str:
+    """The text that is searched, if it is a sentence, and may be meant as a topic; else ""."""
+    texts = searching.text or []
+    exact = searching.regex or searching.count or searching.files_with_matches or selecting.about is not None
+    few = len(texts) != 1 or len(texts[0].split()) < SENTENCE
+    return "" if exact or few or "-" in places else texts[0]
 
 
 def _logs_alone(given: list[str], *, alone: bool) -> bool:

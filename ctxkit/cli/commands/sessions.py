@@ -146,6 +146,9 @@ def command(
     for path, error in found.failed:
         streams.flush_unless_paged()
         streams.warn(error.message if str(path) in error.message else f"{path}: {error.message}", error)
+    for one_error in found.ruined:
+        streams.flush_unless_paged()
+        streams.warn(one_error.message, one_error)
     if not shown:
         if not found.sessions and found.failed:
             return worst

@@ -55,6 +55,20 @@ def test_findings(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_fail_on(tmp_path: Path) -> None:
+    """A call that the user interrupted is a note: exit 0, and 1 with --fail-on notes, of one log and of a folder."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(
+        lines(message("user", "go", 1), message("assistant", "", 2, tool_calls=[call("A", "c1")]))
+        + lines(message("user", "No, wait.", 3))
+    )
+    assert good("check", path).err == "3 messages, 0 ops: nothing found, 1 note\n"
+    for place in (path, tmp_path):
+        for words, code in (([], 0), (["--fail-on", "damage"], 0), (["--fail-on", "notes"], 1)):
+            assert [ctxkit("check", place, *words, *quiet).code for quiet in ([], ["-q"])] == [code, code]
+    assert ctxkit("check", path, "--fail-on", "all").code == 2
+
+
 def test_sidecar(tmp_path: Path) -> None:
     """Its lines are looked at too."""
     path = tmp_path / "s.jsonl"

@@ -163,6 +163,19 @@ def test_a_log_that_cannot_be_read(folder: Path) -> None:
     assert ctxkit("recall", bad, folder / "a.jsonl", "zebra").code == 66
 
 
+def test_a_sentence_is_a_topic(tmp_path: Path) -> None:
+    """A sentence that is nowhere as it stands is searched by its words, which is said; scripts' exact searches not."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines(message("user", "The database schema has three tables.", 1), message("user", "Thanks.", 2)))
+    question = "what did we discuss about database schema?"
+    ran = good("recall", path, question)
+    assert "three tables" in ran.text and "Thanks" not in ran.text
+    assert ran.err.startswith(f"{question!r} is nowhere as it stands: searched by its words, as with --about\n")
+    for words in (["recall", path, question, "-c"], ["recall", path, "zebras over mountains"]):
+        assert ctxkit(*words).code == 1
+    assert "--about" not in ctxkit("recall", path, "zebras over mountains").err.splitlines()[-1]
+
+
 def test_nothing_found(log: Path) -> None:
     """Exit 1, and which log."""
     ran = ctxkit("recall", log, "zebra")
