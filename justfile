@@ -232,6 +232,11 @@ remedies *args:
 chain:
     python -m tests.chains
 
+# Secrets: of how many of each kind's canaries none stays, false alarms among real ids, speed (minutes); --peer PYTHON
+# that has detect-secrets
+secrets *args:
+    python -m tests.bench.secrets {{args}}
+
 # Debian's Prometheus scrapes `ctxkit metrics`, and answers every query of the dashboard; `--types`: Grafana's own types
 metrics *args:
     python -m tests.metrics {{args}}

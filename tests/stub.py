@@ -20,7 +20,7 @@ import pytest
 
 from tests import which_litellm
 
-KEY = "sk-canary-0123456789abcdef0123456789abcdef"
+KEY = "sk-canary-" + "0123456789abcdef" * 2
 """What every test gives as the provider's key: it must be nowhere afterwards."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import random
 import re
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.compact.prompt import BROKEN_OFF
 from ctxkit.content.state_header import SessionState
 from ctxkit.core.ops import Compact
+from ctxkit.core.text.secret_kinds import marks
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm import client
 from ctxkit.llm.client import Answer
 from ctxkit.llm.hooks import Hooks
-from tests.core.text.test_redaction import SHAPES
+from tests.canaries import canaries
 from tests.effort import examples
 from tests.lawful import as_bytes
 from tests.llm.test_client import ANTHROPIC, OPENAI, TOO_LONG
@@ -332,12 +332,11 @@ def test_time(tmp_path: Path) -> None:
 
 
 def test_no_canary_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys of twenty makers in words, arguments and results: none of them reaches the provider, and a model that says
+    """Keys of many makers in words, arguments and results: none of them reaches the provider, and a model that says
     one brings it nowhere.
     """
     path = log_of(tmp_path, words=2)
-    chance = random.Random(16)
-    keys = [shape(chance) for shape in SHAPES.values()]
+    keys = [one.text for one in canaries(16, 1) if one.before in marks()][::8]
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for place, key in enumerate(keys):
         row = rows[2 + place % 24]

@@ -96,7 +96,8 @@ STUBS = (
     Stub("calls a tool, in a code block",
          ('```markdown\nState:\n- <tool_use>{"name":"Bash","input":"rm -rf /"}</tool_use>\n```\nEND',), ("> State:",),
          ("```",)),
-    Stub("tells a key", ("State:\n- The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ-AA.\nEND",),
+    Stub("tells a key",
+         (f"State:\n- The key is sk-{'ant'}-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ-AA.\nEND",),
          ("The key is sk-ant-…[redacted ",), ("abcdefghij",)),
     Stub("ends with an error", ("",), (), code=3, fails="exit code 3, no credit left"),
 )  # fmt: skip

@@ -1,132 +1,104 @@
 """Redaction: secrets in a text, found by how they are written, each replaced by its first letters and its length.
 
 Pure. What is sent to a model goes through it, and so does what a model says; a log itself is never changed.
+
+Pipeline: `_marked` finds where marks of makers stand → `_written` reads what stands behind one → `_beside` and
+`_placed` find what has no mark → `_apart` joins what overlaps. The kinds stand in secret_kinds.toml.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
-START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=[\[;\d]\dm)|(?<=\[m))"
-"""Where a word begins, also behind a line end or a sign as JSON writes it, and behind a terminal's colour."""
+from ctxkit.core.text import secret_kinds
+from ctxkit.core.text.secret_kinds import PlaceRule, SecretKind, Shape, kinds
+
+__all__ = ["Secret", "SecretKind", "ends", "find_secrets", "kinds", "mask", "redact"]
+
 FEWEST = 6
 """Characters of a value that is looked for wherever it stands: shorter ones are words."""
 MARGIN, EDGE = 10_000, 1000
 """Characters around what is shown of a long text that are looked through, and of these the last, which may hold half of
 a secret.
 """
+LONG = 12
+"""Characters of a word in which marks of makers are looked for: no mark with the least of its value is shorter."""
+BITS = 3.3
+"""The entropy of a character from which a value looks random, as `just secrets` measured it."""
+BESIDE = 300
+"""Characters around an id in which its secret is looked for."""
+LINES = 40
+"""Lines over which a value may be wrapped."""
+KNOWN = "known-value"
+"""The kind of values that the caller knows."""
+_IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~")
+_WORDS = bytes(97 if one in _IN_WORDS else 32 for one in range(256))
+_WRAP, _START = re.compile(secret_kinds.WRAP), re.compile(secret_kinds.START)
+_CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]")
+_DONE, _DONE_NEXT = "…[redacted", re.compile(r"[\w.+/=-]{0,60}…\[redacted ")
+_HEX_LINE, _LINE = (re.compile(rf"[{one}]{{8,200}}(?![\w.:/(=-])") for one in ("0-9a-f", r"A-Za-z0-9+/=_\-"))
+_MIX = re.compile(r"[a-z][A-Z]|[A-Z]{2}|\d")
+_NO_CHANCE = re.compile(
+    r"[0-9a-fA-F-]*+|[0-9]*+[A-Z]?+[a-z]*+[0-9]*+(?:[-_./:@][0-9]*+[A-Z]?+[a-z]*+[0-9]*+)++"  # a digest, words
+)
+_Text = TypeVar("_Text", str, bytes)
 
 
-class RedactionRule(NamedTuple):
-    """Secrets of one kind. `marks`: no text without one of these, in small letters, holds any. Group 1 of `pattern` is
-    kept; what stands behind it is the secret.
+class Secret(NamedTuple):
+    """A secret in a text. `kind`: the name of a `SecretKind`; `start`, `end`: its characters, without the prefix that
+    a redaction keeps.
     """
 
     kind: str
-    marks: tuple[str, ...]
-    pattern: re.Pattern[str]
+    start: int
+    end: int
 
 
-def _rule(kind: str, marks: str, pattern: str, flags: int = 0) -> RedactionRule:
-    return RedactionRule(kind, tuple(marks.split()), re.compile(pattern, flags))
+class _Found(NamedTuple):
+    """What may be a secret. `lead`: where its prefix begins; `rank`: the lower, the surer."""
+
+    rank: int
+    lead: int
+    start: int
+    end: int
+    kind: str
 
 
-_NAMES = (
-    r"pass(?:word|wd|phrase)|pwd(?![\"'\\]{0,8}\s{0,4}[:=]\s{0,4}[\"'\\]{0,8}[~/.])|secret|credentials?|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key"
-    r"|account[_-]?key|shared[_-]?access[_-]?key|auth[_-]?key|signing[_-]?key|encryption[_-]?key|token"
-)
-_DIGIT = r"(?=[^\s\"'\\]{0,200}\d)"
-RULES = (
-    _rule("private key", "private key", r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
-          r"(?s:.{1,8000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-          r"|(?:(?:\\{1,8}[nrt\"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,\"'*#-]){1,24}"
-          r"(?:[A-Za-z0-9+/=]{16,200}|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{1,100})){1,200})"),
-    _rule("age", "age-secret-key-1", r"(AGE-SECRET-KEY-1)[0-9A-Z]{40,}"),
-    _rule("github", "ghp_ gho_ ghu_ ghs_ ghr_", r"(gh[pousr]_)[A-Za-z0-9]{20,}"),
-    _rule("github", "github_pat_", r"(github_pat_)[A-Za-z0-9_]{22,}"),
-    _rule("gitlab", "glpat- gldt- glrt- glcbt- glptt-", r"(gl(?:pat|dt|rt|cbt|ptt)-)[A-Za-z0-9_.-]{20,}"),
-    _rule("anthropic", "sk-ant-", r"(sk-ant-)[A-Za-z0-9_-]{16,}"),
-    _rule("openai", "sk-", rf"{START}(sk-(?:proj-|or-v1-|svcacct-|admin-|lf-)?)(?=[A-Za-z_-]{{0,200}}\d)"
-          r"[A-Za-z0-9_-]{20,}"),
-    _rule("aws", "akia asia abia acca", rf"{START}(A(?:KIA|SIA|BIA|CCA))[A-Z0-9]{{16}}(?![A-Za-z0-9])"),
-    _rule("google", "aiza", rf"{START}(AIza)[A-Za-z0-9_-]{{30,}}"),
-    _rule("google", "ya29. gocspx-", rf"{START}(ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
-    _rule("slack", "xox xapp-", r"(xox[abeoprs]-|xapp-)[A-Za-z0-9-]{10,}"),
-    _rule("slack", "hooks.slack.com", r"(hooks\.slack\.com/(?:services|workflows)/)[A-Za-z0-9_/]{20,}"),
-    _rule("stripe", "_live_ _test_", r"((?:sk|rk|pk)_(?:live|test)_)[A-Za-z0-9]{10,}"),
-    _rule("webhook", "whsec_", r"(whsec_)[A-Za-z0-9+/=]{20,}"),
-    _rule("npm", "npm_", r"(npm_)[A-Za-z0-9]{30,}"),
-    _rule("pypi", "pypi-", r"(pypi-)[A-Za-z0-9_-]{50,}"),
-    _rule("hugging face", "hf_", rf"{START}(hf_)[A-Za-z0-9]{{30,}}"),
-    _rule("sendgrid", "sg.", rf"{START}(SG\.)[A-Za-z0-9_-]{{16,}}\.[A-Za-z0-9_-]{{16,}}"),
-    _rule("twilio", "sk", rf"{START}(SK)[0-9a-f]{{32}}(?![0-9a-f])"),
-    _rule("digitalocean", "_v1_", rf"{START}(do[opr]_v1_)[0-9a-f]{{64}}"),
-    _rule("shopify", "shp", rf"{START}(shp(?:at|ca|pa|ss)_)[0-9a-fA-F]{{32}}"),
-    _rule("databricks", "dapi", rf"{START}(dapi)[0-9a-f]{{32}}"),
-    _rule("groq, xai, replicate, perplexity", "gsk_ xai- r8_ pplx-",
-          rf"{START}(gsk_|xai-|r8_|pplx-)[A-Za-z0-9]{{30,}}"),
-    _rule("vault", "hvs. hvb.", rf"{START}(hv[sb]\.)[A-Za-z0-9_-]{{20,}}"),
-    _rule("others with a prefix", "lin_api_ ntn_ figd_ sntrys_ dp.pt. nfp_ fo1_ phc_ phx_ rdme_ pul- tskey-",
-          rf"{START}(lin_api_|ntn_|figd_|sntrys_|dp\.pt\.|nfp_|fo1_|ph[cx]_|rdme_|pul-|tskey-)"
-          r"(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_+/=-]{20,}"),
-    _rule("telegram", ":aa", rf"{START}(\d{{8,10}}:)AA[A-Za-z0-9_-]{{32,34}}(?![A-Za-z0-9_-])"),
-    _rule("jwt", "eyj", rf"{START}(eyJ)[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{10,}}(?:\.[A-Za-z0-9_-]{{5,}})?"),
-    _rule("authorization", "authorization", r"(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:[a-z]{3,12}\s{1,2})?)"
-          r"[A-Za-z0-9+/=._~-]{8,}", re.I),
-    _rule("bearer", "bearer", rf"{START}(bearer\s{{1,2}})(?=[A-Za-z+/=._~-]{{0,200}}\d)[A-Za-z0-9+/=._~-]{{16,}}",
-          re.I),
-    _rule("password in a URL", "://", r"(://[^\s/:@\"'<>]{0,100}:)(?![$<{*%…])[^\s/\"'<>]{1,200}(?=@)"),
-    _rule("parameter of a URL", "key= token= sig= signature= secret= password=",
-          r"([?&](?:[a-z_-]{0,30}key|[a-z_-]{0,30}token|sig|signature|[a-z_-]{0,30}secret|password)=)"
-          r"(?![$<{*…])[^&\s\"'<>)\]}]{8,}", re.I),
-    _rule("credentials of curl", "curl",
-          r"(\bcurl\s[^\n|;]{0,300}?(?<=\s)(?:-u|--user)[ =]?[\"'\\]{0,3}[^\s:\"'\\]{1,80}:)"
-          r"(?![$<{*…])[^\s\"'\\]{3,}"),
-    _rule("sshpass", "sshpass", r"(\bsshpass\s{1,4}-p\s{0,4}[\"'\\]{0,3})(?![$<{*…])[^\s\"'\\]{3,}"),
-    _rule("netrc", "login", r"(\blogin\s{1,4}\S{1,80}\s{1,4}password\s{1,4})(?![$<{*…])[^\s\"'\\]{3,}"),
-    _rule("option", "--pass --token --api-key --secret",
-          r"(--(?:password|passwd|pass|token|api-key|secret)[ =][\"'\\]{0,3})"
-          rf"(?![$<{{*…]){_DIGIT}[^\s\"'\\,;)]{{8,}}"),
-    _rule("cookie", "cookie", r"((?<![A-Za-z0-9_])(?:set-)?cookie[\"']?\s{0,4}:\s{0,4}[\"']?[\w.-]{1,80}=)"
-          r"(?![$<{*…])[^\n\"'\\<>]{8,4000}", re.I),
-    _rule("header", "x-api-key x-auth-token x-access-token api-key",
-          r"((?:x-api-key|x-auth-token|x-access-token|api-key)[\"'\\]{0,8}\s{0,4}:\s{0,4}[\"'\\]{0,8})"
-          rf"(?![$<{{*…]){_DIGIT}[A-Za-z0-9+/=._~-]{{16,}}", re.I),
-    _rule("auth of a registry", "auth",
-          r"((?<![A-Za-z0-9])_?auth[\"'\\]{0,8}\s{0,4}[:=]\s{0,4}[\"'\\]{0,8})"
-          rf"{_DIGIT}[A-Za-z0-9+/]{{14,}}={{0,2}}(?![\w(\[{{./:-])"),
-    _rule("variable", "pass secret key token pwd",
-          r"((?<![A-Za-z0-9_$])(?:[A-Z][A-Z0-9]{0,30}_){0,6}(?:PASSWORD|PASSWD|PASS|(?<=_)PWD|SECRET|TOKEN"
-          r"|(?:API|SECRET|ACCESS|PRIVATE|AUTH|SIGNING|ENCRYPTION)_?KEY)=)"
-          r"(?:(?P<q>[\"'])(?![$<{*…])[^\n\"'\\]{6,300}(?=(?P=q))|(?![$<{*…(/\"'.])[^\s\"'\\,;()\[\]{}<>`|&]{6,}"
-          r"(?![\w(\[{]))"),
-    _rule("password in quotes", "password passwd passphrase",
-          r"((?:password|passwd|passphrase)[\"'\\]{0,8}\s{0,4}(?:=>|:=|[=:])\s{0,4}\\{0,8}(?P<q>[\"']))"
-          r"(?![$<{*…])(?=[^\s\"'\\]{0,60}\d)(?=[^\s\"'\\]{0,60}[A-Za-z])[^\s\"'\\<>{}]{5,60}"
-          r"(?=\\{0,8}(?P=q))", re.I),
-    _rule("assignment", "pass pwd secret credential key token",
-          rf"((?:{_NAMES})[\"'\\]{{0,8}}\s{{0,4}}(?:=>|:=|[=:])\s{{0,4}}[\"'\\]{{0,8}})"
-          r"(?=[^\s\"',;()\[\]{}<>\\]{0,80}\d)(?=[^\s\"',;()\[\]{}<>\\]{0,80}[A-Za-z])"
-          r"[^\s\"',;()\[\]{}<>\\$]{8,}(?![\w(\[{.])", re.I),
-)  # fmt: skip
-"""The surest first: what one has taken no later one sees."""
+def find_secrets(text: str, known: Iterable[str] = ()) -> list[Secret]:
+    """The secrets of a text, in order; none overlap. `known`: values that are secret wherever they stand."""
+    found = [
+        _Found(0, at, at, at + len(value), KNOWN)
+        for value in known
+        if len(value) >= FEWEST
+        for at in _places(text, value)
+    ]
+    raw = text.encode("ascii", "replace")  # a byte for each character
+    found += _marked(text, raw)
+    found += _beside(text, found)
+    found += _placed(text, raw.lower())
+    return _apart(found)
 
 
 def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
     """The text without secrets, and how many it had. `known`: values that are secret wherever they stand."""
-    count = 0
-    for value in known:
-        if len(value) >= FEWEST and value in text:
-            count += text.count(value)
-            text = text.replace(value, f"…[redacted {len(value)}]")
-    small = text.lower()
-    for rule in RULES:
-        if any(mark in small for mark in rule.marks):
-            text, found = rule.pattern.subn(_replaced, text)
-            count += found
-    return text, count
+    found = find_secrets(text, known)
+    parts, at = [], 0
+    for secret in found:
+        parts += [text[at : secret.start], f"…[redacted {secret.end - secret.start}]"]
+        at = secret.end
+    return "".join((*parts, text[at:])), len(found)
+
+
+def mask(text: str, secret: Secret) -> str:
+    """What a report may show of a secret: its maker's prefix and its length, as `ghp_…[36]`."""
+    prefixes = (mark for mark, shapes in secret_kinds.marks().items() if any(kind == secret.kind for kind, _ in shapes))
+    prefix = max((one for one in prefixes if text.endswith(one, 0, secret.start)), key=len, default="")
+    return f"{prefix}…[{secret.end - secret.start}]"
 
 
 def ends(text: str, head: int, tail: int, hide: Callable[[str], str], between: Callable[[int], str]) -> str:
@@ -146,5 +118,151 @@ def ends(text: str, head: int, tail: int, hide: Callable[[str], str], between: C
     return f"{first}{between(len(text) - len(first) - len(last))}{last}"
 
 
-def _replaced(found: re.Match[str]) -> str:
-    return f"{found[1]}…[redacted {len(found[0]) - len(found[1])}]"
+def _places(text: _Text, mark: _Text) -> Iterator[int]:
+    at = text.find(mark)
+    while at >= 0:
+        yield at
+        at = text.find(mark, at + len(mark))
+
+
+def _marked(text: str, raw: bytes) -> Iterator[_Found]:
+    """Secrets by their makers' marks. Marks that are part of a word are looked for in long words alone."""
+    words, starts, places = [], [], []
+    flat = raw.translate(_WORDS) + b" "
+    at, size, long = 0, 0, b"a" * LONG
+    while (at := flat.find(long, at)) >= 0:
+        end = flat.find(b" ", at)
+        words.append(raw[at:end])
+        starts.append(at)
+        places.append(size)
+        size, at = size + end - at + 1, end
+    in_words, others, longer = secret_kinds.roots(_IN_WORDS)
+    hits = [at for root in others for at in _places(raw, root.encode("ascii"))]
+    for hit in in_words.finditer(b" ".join(words)):
+        word = bisect_right(places, hit.start()) - 1
+        hits.append(starts[word] + hit.start() - places[word])
+    for at in hits:
+        for mark in longer[next(root for size in range(1, 40) if (root := text[at : at + size]) in longer)]:
+            for kind, shape in secret_kinds.marks()[mark] if text.startswith(mark, at) else ():
+                if (one := _written(text, at, mark, kind, secret_kinds.compiled(mark, shape))) is not None:
+                    yield one
+
+
+def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found | None:
+    """What a maker's shape matches whose mark stands at `at`, also where lines were wrapped or it was cut."""
+    lead, start = at, at + len(mark)
+    if shape.head is not None:
+        head = shape.head.match(text[max(0, at - 200) : at][::-1])
+        lead = start = at if head is None else at - head.end()
+    if (shape.head is not None and lead == at) or not (shape.loose or _START.match(text, lead)):
+        return None
+    run = shape.run.match(text, at + len(mark))
+    if run is None:
+        return None
+    end, flat, found, width = run.end(), run[0], -1, len(run[0])
+    while True:
+        whole = shape.value.match(flat)
+        if whole is not None and (found < 0 or whole.end() > len(flat) - width):
+            found = end - len(flat) + whole.end()
+        wrap = _WRAP.match(text, end) if len(flat) < shape.most else None
+        more = shape.run.match(text, wrap.end()) if wrap is not None else None
+        if more is None or (found >= 0 and (len(more[0]) > width + 40 or not _goes_on(more[0]))):
+            break
+        flat, end, width = flat + more[0], more.end(), len(more[0])
+    if found >= 0 and (_is_mixed(text[start:found]) or (shape.loose and _goes_on(text[start:found]))):
+        return _Found(1000 - len(mark), lead, start, found, kind)
+    is_cut = shape.head is None and len(mark) >= 3 and _CUT.match(text, run.end()) is not None
+    few = 4 if is_cut and len(mark) >= 6 else min(shape.most, 16)
+    sure = shape.loose or (is_cut and (len(mark) > 3 or _looks_random(run[0])))
+    if sure and len(run[0]) >= few and _is_mixed(run[0]):
+        return _Found(1500 - len(mark), lead, start, run.end(), kind)
+    return None
+
+
+def _beside(text: str, found: Sequence[_Found]) -> Iterator[_Found]:
+    """Secrets without a mark, which stand near an id of their kind."""
+    for kind, (other,), shape in secret_kinds.near("beside"):
+        pattern = rf"(?:(?<![A-Za-z0-9+/=_-])|(?<=\\[nrt])){shape.pattern}(?![A-Za-z0-9+/=_-])"
+        for one in found:
+            low = max(0, one.lead - BESIDE)
+            for value in re.finditer(pattern, text[low : one.end + BESIDE]) if one.kind == other else ():
+                if _looks_random(value[0]):
+                    yield _Found(2000, low + value.start(), low + value.start(), low + value.end(), kind)
+
+
+def _placed(text: str, small: bytes) -> Iterator[_Found]:
+    """Secrets by their place. What a rule has read it does not read again."""
+    for mark, some in secret_kinds.rules().items():
+        past = dict.fromkeys(some, 0)
+        for at in _places(small, mark):
+            for rule in some:
+                if at >= past[rule]:
+                    for match in _matches(rule, text, at):
+                        one = _value(rule, text, match)
+                        past[rule] = max(past[rule], match.end(), at + rule.within, one.end if one else 0)
+                        if one is not None:
+                            yield one
+
+
+def _matches(rule: PlaceRule, text: str, at: int) -> Iterator[re.Match[str]]:
+    """Where a rule matches whose mark stands at `at`."""
+    if rule.within:
+        yield from rule.compiled().finditer(text, at, at + rule.within)
+    elif (one := rule.compiled().match(text, at)) is not None:
+        yield one
+
+
+def _value(rule: PlaceRule, text: str, match: re.Match[str]) -> _Found | None:
+    """The secret in what a rule matched, and its kind, which a maker's name before it may tell."""
+    start, end = match.end(1), match.end()
+    end -= len(match[0]) - len(match[0].rstrip(".")) if rule.random else 0  # of the sentence
+    if _DONE in text[start:end] or _DONE_NEXT.match(text, end):
+        return None
+    before, value = text[max(0, start - 60) : start].lower().replace("-", "_"), text[start:end]
+    of_makers = (
+        kind
+        for kind, words, shape in secret_kinds.near("named")
+        if any(word in before for word in words) and shape.fullmatch(value)
+    )
+    kind = next(of_makers, "")
+    pattern = _HEX_LINE if _HEX_LINE.fullmatch(value) else _LINE
+    for _ in range(LINES if len(value) >= 16 else 0):
+        wrap = _WRAP.match(text, end)
+        line = pattern.match(text, wrap.end()) if wrap is not None else None
+        if line is None or len(_MIX.findall(line[0])) < 3:
+            break
+        end = line.end()
+    if kind or not rule.random or _looks_random(text[start:end]):
+        return _Found((2500 if kind else 3000) + rule.rank, match.start(), start, end, kind or rule.name)
+    return None
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a line may be the rest of a secret: it has a digit, or capital letters among small ones."""
+    return any(map(str.isdigit, line)) or line[1:].lower() != line[1:] != line[1:].upper()
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether a value has a digit, or capital letters and nothing between them: words have not."""
+    return any(map(str.isdigit, value)) or (value != value.lower() and value.isalnum())
+
+
+def _looks_random(value: str) -> bool:
+    """Whether a value is none that people write, and no digest or id: by its entropy and the letters it mixes."""
+    bare = value.strip("=.")
+    if _NO_CHANCE.fullmatch(bare) or not any(map(str.isdigit, bare)):
+        return False
+    return -sum(n / len(bare) * math.log2(n / len(bare)) for n in Counter(bare).values()) >= BITS
+
+
+def _apart(found: Iterable[_Found]) -> list[Secret]:
+    """The surest of what overlaps, and all that belongs to the others: none of it stays."""
+    taken: list[_Found] = []
+    for one in sorted(found, key=lambda one: (one.start, one.rank)):
+        if not taken or one.start >= taken[-1].end:
+            taken.append(one)
+            continue
+        surer, other = sorted((taken.pop(), one))
+        start = other.start if other.start < surer.lead else surer.start
+        taken.append(surer._replace(start=start, end=max(surer.end, other.end)))
+    return [Secret(one.kind, one.start, one.end) for one in taken]

