@@ -6,7 +6,7 @@ Pure. What is sent to a model goes through it, and so does what a model says; a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=[\[;\d]\dm)|(?<=\[m))"
@@ -17,6 +17,24 @@ MARGIN, EDGE = 10_000, 1000
 """Characters around what is shown of a long text that are looked through, and of these the last, which may hold half of
 a secret.
 """
+
+
+class Secret(NamedTuple):
+    """A secret in a text. `start`, `end`: its value, without the prefix that is kept."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class SecretKind(NamedTuple):
+    """A kind of secret: its name, who makes it, what it is for, its shape in words, and where that is documented."""
+
+    name: str
+    maker: str
+    what: str
+    shape: str
+    source: str
 
 
 class RedactionRule(NamedTuple):
@@ -112,6 +130,34 @@ RULES = (
           r"[^\s\"',;()\[\]{}<>\\$]{8,}(?![\w(\[{.])", re.I),
 )  # fmt: skip
 """The surest first: what one has taken no later one sees."""
+
+
+def find_secrets(text: str, known: Iterable[str] = ()) -> list[Secret]:
+    """The secrets in a text, sorted, none inside another. `known`: values that are secret wherever they stand."""
+    found: list[Secret] = []
+    small = text.lower()
+    spans = [(value, re.escape(value)) for value in known if len(value) >= FEWEST and value in text]
+    for _, pattern in spans:
+        found += [Secret("known value", *one.span()) for one in re.finditer(pattern, text)]
+    for rule in RULES:
+        if any(mark in small for mark in rule.marks):
+            for one in rule.pattern.finditer(text):
+                start, end = one.end(1), one.end()
+                if not any(start < other.end and other.start < end for other in found):
+                    found.append(Secret(rule.kind, start, end))
+    return sorted(found, key=lambda one: one.start)
+
+
+def mask(text: str, secret: Secret) -> str:
+    """The secret as a report shows it: its first letters and its length, `ghp_…[36]`."""
+    word = re.search(r"[A-Za-z0-9_.-]{0,12}$", text[max(0, secret.start - 12) : secret.start])
+    return f"{word[0] if word else ''}…[{secret.end - secret.start}]"
+
+
+def kinds() -> Sequence[SecretKind]:
+    """The kinds of secrets that are found."""
+    names = dict.fromkeys(rule.kind for rule in RULES)
+    return [SecretKind(name, "", name, "", "") for name in (*names, "known value")]
 
 
 def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
