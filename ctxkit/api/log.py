@@ -459,16 +459,21 @@ class Log(WritableLog):
         read and of all. Raises NothingToSend; Usage for another target; and what `assembled` raises.
         """
         from ctxkit.export.fit_images import fitted
+        from ctxkit.export.redacted import without_secrets
         from ctxkit.export.request import export
         from ctxkit.formats.targets import no_session
+        from ctxkit.store.spool import Spool
 
         no_session(to)
 
         def make(log: Log) -> Exported:
-            return export(
-                log, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
+            made = export(
+                log.raw(), to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
                 with_tools=with_tools, tools=tools, progress=progress,
             )  # fmt: skip
+            if log.redactor is not None:
+                made.spool = Spool(without_secrets(made.pieces, log.redactor, made.repairs))
+            return made
 
         return fitted(self, to, model, make, fit=fit_images)
 
@@ -491,7 +496,7 @@ class Log(WritableLog):
 
         def make(log: Log) -> Written:
             return session(
-                log, to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, cwd=cwd,
+                log.raw(), to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, cwd=cwd,
                 unique=from_id(id) if id else fresh, progress=progress,
             )  # fmt: skip
 

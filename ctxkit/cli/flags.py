@@ -292,8 +292,11 @@ FLAGS: dict[str, Flag] = {
         Flag("--recount/--no-recount", "Correct the token figures in replies (default: yes)."),
         Flag(
             "--redact",
-            "Take what looks like a secret out of all texts, but no values of variables; "
-            "for the whole dataset, from the start.",
+            "Take what looks like a secret out of all that is printed or written; the log stays as it is.",
+            on={
+                "fleet": "Take what looks like a secret out of all texts, but no values of variables; "
+                "for the whole dataset, from the start.",
+            },
         ),
         Flag("--regex", "TEXT is a regular expression; ^ and $ are ends of lines."),
         Flag("--repair", "With --archive: read all copies, and make damaged ones anew."),

@@ -114,7 +114,7 @@ def opened(
         from ctxkit.cli.session_names import report_session
 
         report_session(log, found.opening)
-    found.meter = streams.Streams.meter
+    found.meter, found.redactor = streams.Streams.meter, streams.Streams.redactor
     found.force = reading.force_replay
     set_zone(found.config, utc=reading.utc)
     found.now = typed(reading.now)
@@ -403,6 +403,8 @@ def finish_reading(log: Log, summary: str = "") -> None:
         streams.say(line)
     if summary:
         streams.sum_up(summary)
+    if log.redactor is not None and log.hides and log.redactor.count:
+        streams.say(f"{count(log.redactor.count, 'secret')} taken out")
 
 
 def warn_of_replay(log: Log, among: str = "") -> None:

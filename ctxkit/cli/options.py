@@ -224,6 +224,8 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
             return for_one(**given) if not many else _for_each(name, places, for_one, given)
 
         def for_one(**given: Any) -> int | None:
+            if given.get("redact") and streams.Streams.redactor is None:
+                streams.redact()
             for key, bundle in packs.items():
                 if many and bundle is ManyLogs:
                     given = {name: value for name, value in given.items() if name not in bundle.__annotations__}

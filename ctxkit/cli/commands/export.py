@@ -40,6 +40,7 @@ def command(
     agent: str | None = None,
     thread: str | None = None,
     skip_unknown: bool = False,
+    redact: bool = False,
     assembling: Assembling,
     request_options: RequestOptions,
     looking: Looking,
@@ -151,7 +152,7 @@ def command(
         elif old is not None:
             program = aim.what.removeprefix("a session of ")
             streams.say(f"{program} will think {old:,} tokens are used and may compact at once")
-    finish_reading(target, layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
+    finish_reading(target.raw(), layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 
 command.__doc__ = (command.__doc__ or "").format(

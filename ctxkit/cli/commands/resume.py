@@ -37,6 +37,7 @@ def command(
     copy: bool = False,
     run: bool = False,
     dry_run: bool = False,
+    redact: bool = False,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -65,7 +66,7 @@ def command(
     target.opening.reader.release()  # nothing is appended
     target.known_ops()
     aim = destination(
-        target, "" if to is None else to.value, cwd=cwd, moves=pairs, id=id, copy=copy, env=os.environ
+        target, "" if to is None else to.value, cwd=cwd, moves=pairs, id=id, copy=copy or redact, env=os.environ
     )  # fmt: skip
     program = shutil.which(aim.agent.program)
     if run and program is None:
@@ -84,7 +85,7 @@ def command(
         streams.out_json(_as_json(made, written, price, dry_run=dry_run, new_id=unknown))
     elif not dry_run and not run:
         streams.out(made.line)
-    finish_reading(target)
+    finish_reading(target.raw())
     if not dry_run:
         if program is None:
             streams.say(f"{made.command[0]} is not on PATH here")
