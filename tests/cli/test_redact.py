@@ -1,0 +1,112 @@
+"""`--redact`: no secret of a log leaves it, by any way out, in any format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.cli.registry import COMMANDS
+from ctxkit.formats.targets import TARGETS
+from tests.canaries import canary, filled
+from tests.cli.runner import ctxkit, good
+from tests.damage.sessions import ALL, Session
+from tests.formats.claude_code import logs as claude_code
+
+WAYS = {
+    **{f"show {' '.join(words)}": ("show", *words) for words in (
+        (), ("--full",), ("--json",), ("--oneline",), ("--words",), ("--tools",), ("--explain",), ("--tools", "--json"),
+        ("--explain", "--json"), ("--grep", "question"), ("1-3", "--json"),
+    )},
+    "recall": ("recall", "question"),
+    "recall --json": ("recall", "question", "--json"),
+    "recall -l": ("recall", "question", "-l"),
+    "snapshot": ("snapshot",),
+    "snapshot --json": ("snapshot", "--json", "-m", "a point"),
+}  # fmt: skip
+
+
+def _rich() -> bytes:
+    """A session of Claude Code with more places than most."""
+    thought = {"type": "thinking", "thinking": "it may be this", "signature": "c2lnbmF0dXJl"}
+    beside: dict[str, Any] = {
+        "cwd": "/home/ada/shop", "gitBranch": "main", "slug": "a-slug", "toolUseResult": {"stdout": "1", "file": "a.py"},
+        "version": "2.1.0",
+    }  # fmt: skip
+    rows = [
+        {"type": "summary", "summary": "A title", "leafUuid": "a2"},
+        claude_code.user("u1", None, "first question", 1, **beside),
+        claude_code.assistant("a1", "u1", [thought, claude_code.call("c1", "mcp__shop__find")], 2, **beside),
+        claude_code.user("r1", "a1", [claude_code.result("c1", [{"type": "text", "text": "found"}])], 3, **beside),
+        claude_code.assistant("a2", "r1", [thought, {"type": "text", "text": "an answer"}], 4, **beside),
+        claude_code.other("attachment", "t1", "a2", 5, attachment={"type": "file", "filename": "a.py", "content": {
+            "type": "text", "file": {"filePath": "/a.py", "content": "print(1)", "numLines": 1}}}, **beside),
+        claude_code.other("system", "s1", "t1", 6, content="a notice", subtype="informational", **beside),
+        claude_code.user("u2", "s1", [{"type": "text", "text": "second question"}], 7, **beside),
+        claude_code.assistant("a3", "u2", "the last answer", 8, **beside),
+        {"type": "custom-title", "customTitle": "Mending", "sessionId": "s"},
+    ]  # fmt: skip
+    return claude_code.log(*rows)
+
+
+SESSIONS = {**ALL, "rich": Session("claude-code", "5e551011-0000-4000-8000-000000000001.jsonl", _rich())}
+
+
+@pytest.fixture(params=SESSIONS)
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Session, list[str]]:
+    """A log with canaries in every place, also of its sidecar; they."""
+    found = SESSIONS[request.param]
+    data, made = filled(found)
+    path = tmp_path / found.name
+    path.write_bytes(data)
+    more = [canary()]
+    good("config", path, "set", "assembly.system", f"You are here. {more[0]}")
+    return path, found, [*made, *more]
+
+
+def _written(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    for one in folder.rglob("*"):
+        if one.is_file():
+            yield one, one.read_bytes()
+
+
+def leaked(canaries: list[str], *said: bytes) -> list[str]:
+    """The canaries, by their last letters, in what was said."""
+    together = b"\n".join(said)
+    return [one for one in canaries if one[-12:].encode() in together]
+
+
+def test_no_way_out(session: tuple[Path, Session, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show, recall, snapshot, export to all targets and resume: no canary in what they print, say or write; the log
+    keeps its bytes.
+    """
+    path, found, canaries = session
+    assert len(canaries) > 6
+    before = path.read_bytes()
+    form = ("--from", found.format)
+    old = {name: data for name, data in _written(tmp_path)}
+    for name, words in WAYS.items():
+        called, *rest = words
+        given = [called, path, *rest] if called != "recall" else [called, path, *rest]
+        ran = ctxkit(*given, "--redact", *form)
+        assert ran.code in (0, 1), (name, ran.err)
+        assert leaked(canaries, ran.out, ran.err.encode()) == [], name
+        assert ran.out, name
+    for target in TARGETS:
+        ran = ctxkit("export", path, "--to", target, "--redact", *form)
+        assert ran.code == 0, (target, ran.err)
+        assert leaked(canaries, ran.out, ran.err.encode()) == [], target
+        assert "taken out" in ran.err
+        for line in ran.out.splitlines():
+            json.loads(line)
+    for agent in ("claude-code", "codex", "pi", "gemini-cli"):
+        ran = ctxkit("resume", path, "--to", agent, "--redact", "--cwd", tmp_path, *form)
+        assert ran.code == 0, (agent, ran.err)
+        assert leaked(canaries, ran.out, ran.err.encode()) == [], agent
+    new = [data for name, data in _written(tmp_path) if old.get(name) != data]
+    new += [data for _, data in _written(Path.home())]
+    assert len(new) > 2 and leaked(canaries, *new) == []
+    assert path.read_bytes() == before
