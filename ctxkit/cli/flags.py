@@ -192,6 +192,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--keep-summary", "Keep a model's summary, even if it contains what is forgotten."),
         Flag("--keep-thinking", "For a request: keep thinking that it may go without."),
         Flag("--kind", "The kind of the note, or of the notes to list.", CHOICES),
+        Flag("--kinds", "List the kinds of secrets that are found."),
         Flag("--label", "A name for A in the output; twice: for A and for B.", "NAME"),
         Flag(
             "--larger-than",

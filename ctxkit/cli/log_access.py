@@ -56,7 +56,7 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """Ends of errors for a file that cannot be read."""
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
-LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "show", "status", "why"})
+LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "scan", "show", "status", "why"})
 """Commands that read a log without the history that it goes on from, if that is missing: `check` any log, the
 others one without ops."""
 REPORTED = 10
@@ -87,7 +87,7 @@ def opened(
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
-                partial="bare" if command == "check" else "look" if command in LOOKS else "no", own=reading.own,
+                partial="bare" if command in ("check", "scan") else "look" if command in LOOKS else "no", own=reading.own,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):

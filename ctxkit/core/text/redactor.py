@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ctxkit.core.text.json_text import dumps, loads
-from ctxkit.core.text.redaction import find_secrets, redact
+from ctxkit.core.text.redaction import Secret, find_secrets, mask, redact
 from ctxkit.core.text.utf8 import exact
 
 OPAQUE = re.compile(r"[A-Za-z0-9+/\s]{200,}={0,2}\s*")
@@ -85,6 +85,46 @@ def _behind_words(words: list[Any], at: int) -> tuple[str, str]:
     return (" ".join(before) + " ", "") if before and len(words[at]) <= NEAR else ("", "")
 
 
+class Located(NamedTuple):
+    """A secret in a JSON value. `path`: the keys and places of the text that holds it, from outside inwards; `masked`:
+    how a report shows it; `value`: itself, never to be printed.
+    """
+
+    path: tuple[str | int, ...]
+    kind: str
+    masked: str
+    value: str
+
+
+def located(value: Any) -> list[Located]:
+    """The secrets in a JSON value, in order. One in a JSON text within a text is found in its place there."""
+    found: dict[tuple[tuple[str | int, ...], str], Located] = {}
+    for leaf in leaves(value):
+        if _is_opaque(leaf.text):
+            continue
+        seen = [(leaf.text, one) for one in find_secrets(leaf.text)]
+        seen += [(leaf.whole, one) for one in _in_value(leaf, ()) if not seen]
+        for text, one in seen:
+            secret = text[one.start : one.end]
+            outer = [key for key in found if key[1] == secret and key[0] == leaf.path[: len(key[0])] != leaf.path]
+            for key in outer:
+                del found[key]
+            found.setdefault((leaf.path, secret), Located(leaf.path, one.kind, mask(text, one), secret))
+    return list(found.values())
+
+
+def _is_opaque(text: str) -> bool:
+    return len(text) < SHORTEST or OPAQUE.fullmatch(text) is not None
+
+
+def _in_value(leaf: Leaf, known: Iterable[str]) -> list[Secret]:
+    """The secrets in a text that are seen only with what is read with it; their places in `leaf.whole`."""
+    if not leaf.before:
+        return []
+    start, end = len(leaf.before), len(leaf.before) + len(leaf.text)
+    return [one for one in find_secrets(leaf.whole, known) if start <= one.start and one.end <= end]
+
+
 class Redactor:
     """Takes secrets out. `known`: values that are secret wherever they stand; `count`: how many it took out."""
 
@@ -116,20 +156,10 @@ class Redactor:
         return bool(find_secrets(together, self.known)) and any(map(self._finds, texts))
 
     def _is_opaque(self, text: str) -> bool:
-        return len(text) < SHORTEST or (
-            OPAQUE.fullmatch(text) is not None and not any(one in text for one in self.known)
-        )
+        return _is_opaque(text) and not any(one in text for one in self.known)
 
     def _finds(self, leaf: Leaf) -> bool:
-        return bool(find_secrets(leaf.text, self.known)) or bool(self._in_value(leaf))
-
-    def _in_value(self, leaf: Leaf) -> list[tuple[int, int]]:
-        """The secrets in a text that are seen only with what is read with it."""
-        if not leaf.before:
-            return []
-        start, end = len(leaf.before), len(leaf.before) + len(leaf.text)
-        found = find_secrets(leaf.whole, self.known)
-        return [(one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end]
+        return bool(find_secrets(leaf.text, self.known)) or bool(_in_value(leaf, self.known))
 
     def text(self, text: str) -> str:
         """A text without its secrets."""
@@ -178,7 +208,9 @@ class Redactor:
         made = self.text(text)
         if inner is not None and made != text and inside(made) is None:
             made = text  # what is left was seen across the marks of JSON
-        for start, end in reversed(self._in_value(leaf._replace(text=made))):
+        beside = leaf._replace(text=made)
+        for one in reversed(_in_value(beside, self.known)):
+            start, end = one.start - len(leaf.before), one.end - len(leaf.before)
             made = f"{made[:start]}…[redacted {end - start}]{made[end:]}"
             self.count += 1
         if made != leaf.text and key.lower().endswith("id") and not re.search(r"\s", leaf.text):
