@@ -14,7 +14,7 @@ from typing import Any
 from ctxkit import Log
 from ctxkit.core.text.json_text import loads
 from ctxkit.store.source import Source
-from tests.damage.sessions import ALL, DOCUMENTS, Session
+from tests.damage.sessions import DOCUMENTS, Session
 
 
 def canary() -> str:

@@ -57,8 +57,9 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
 LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "scan", "show", "status", "why"})
-"""Commands that read a log without the history that it goes on from, if that is missing: `check` any log, the
-others one without ops."""
+"""Commands that read a log without the history that it goes on from, if that is missing."""
+BARE = frozenset({"check", "scan"})
+"""Of these the commands that so read any log; the others only one without ops."""
 REPORTED = 10
 """Damaged places that are reported one by one; the others are only counted."""
 
@@ -87,7 +88,7 @@ def opened(
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
-                partial="bare" if command in ("check", "scan") else "look" if command in LOOKS else "no", own=reading.own,
+                partial="bare" if command in BARE else "look" if command in LOOKS else "no", own=reading.own,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):

@@ -290,7 +290,7 @@ def _for_each(
             paths = {one: session_path(one, writes=COMMANDS[name].writes) for one in logs}
             return many_logs.run(name, paths, rest, places[1:], given)
     log = session_path(logs[0], writes=COMMANDS[name].writes) if logs else "-"
-    if not logs and streams.on_terminal():
+    if not logs and not given.get("kinds") and streams.on_terminal():
         from ctxkit.cli.session_names import picked
 
         log = picked()

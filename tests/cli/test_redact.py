@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ctxkit.cli.registry import COMMANDS
 from ctxkit.formats.targets import TARGETS
 from tests.canaries import canary, filled
 from tests.cli.runner import ctxkit, good
@@ -33,8 +32,8 @@ def _rich() -> bytes:
     """A session of Claude Code with more places than most."""
     thought = {"type": "thinking", "thinking": "it may be this", "signature": "c2lnbmF0dXJl"}
     beside: dict[str, Any] = {
-        "cwd": "/home/ada/shop", "gitBranch": "main", "slug": "a-slug", "toolUseResult": {"stdout": "1", "file": "a.py"},
-        "version": "2.1.0",
+        "cwd": "/home/ada/shop", "gitBranch": "main", "slug": "a-slug", "version": "2.1.0",
+        "toolUseResult": {"stdout": "1", "file": "a.py"},
     }  # fmt: skip
     rows = [
         {"type": "summary", "summary": "A title", "leafUuid": "a2"},
@@ -89,9 +88,7 @@ def test_no_way_out(session: tuple[Path, Session, list[str]], tmp_path: Path, mo
     form = ("--from", found.format)
     old = {name: data for name, data in _written(tmp_path)}
     for name, words in WAYS.items():
-        called, *rest = words
-        given = [called, path, *rest] if called != "recall" else [called, path, *rest]
-        ran = ctxkit(*given, "--redact", *form)
+        ran = ctxkit(words[0], path, *words[1:], "--redact", *form)
         assert ran.code in (0, 1), (name, ran.err)
         assert leaked(canaries, ran.out, ran.err.encode()) == [], name
         assert ran.out, name

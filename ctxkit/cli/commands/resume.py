@@ -78,7 +78,9 @@ def command(
     if not dry_run:
         made.write()
         if made.written is not None and aim.source is not None:
-            note(made.path, aim.source, os.environ, title_of(target.opening, title))
+            told = title_of(target.opening, title)
+            kept_title = told if target.redactor is None else target.redactor.text_of(told)
+            note(made.path, aim.source, os.environ, kept_title)
     unknown = dry_run and not id and made.written is not None  # the real run makes another id
     _report(made, written, price, dry_run=dry_run, new_id=unknown)
     if reading.json:

@@ -27,8 +27,8 @@ def command(
 
     A log only grows: what is forgotten is out of the context and stays in the file. Each finding says where it is (the
     message by its number, and the text, argument or result in it), its kind, its first letters and its length, and
-    whether it is in the context or only in the file. Secrets are known by how they are written: --kinds lists the kinds.
-    A file that is no log is read as plain text, and a finding has its line, so that it is of use before a commit. Exit
+    whether it is in the context or only in the file. Secrets are known by how they are written; --kinds lists the
+    kinds. A file that is no log is read as plain text, and a finding has its line: so it can run before a commit. Exit
     0: nothing was found; 1: something was found. Nothing is changed, and no secret is printed.
     """
     if kinds:

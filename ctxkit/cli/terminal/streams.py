@@ -293,10 +293,9 @@ def event(kind: Kind, reason: str, code: int | None = None, log: str | None = No
 
 def redact() -> None:
     """Take secrets out of all that is printed from now on, and out of logs that are opened."""
-    from ctxkit.core.text.redactor import Redactor
-    from ctxkit.llm.client import secrets
+    from ctxkit.core.text.redactor import Redactor, secret_values
 
-    Streams.redactor = Redactor(secrets())
+    Streams.redactor = Redactor(secret_values(os.environ))
 
 
 def opened_as(name: str) -> None:

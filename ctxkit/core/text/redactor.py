@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -123,6 +123,16 @@ def _in_value(leaf: Leaf, known: Iterable[str]) -> list[Secret]:
         return []
     start, end = len(leaf.before), len(leaf.before) + len(leaf.text)
     return [one for one in find_secrets(leaf.whole, known) if start <= one.start and one.end <= end]
+
+
+SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+"""Matches the end of the name of an environment variable that holds a secret."""
+
+
+def secret_values(env: Mapping[str, str]) -> list[str]:
+    """Values of environment variables with the name of a secret, the longest first."""
+    found = {value for name, value in env.items() if SECRET_NAME.search(name.upper()) and len(value) >= 8}
+    return sorted(found, key=lambda value: (-len(value), value))
 
 
 class Redactor:
