@@ -55,13 +55,13 @@ def _read(data: bytes, format: str) -> list[Any] | None:
         log = Log.open(Source("session", data), format=format, env={})
         kinds = [[type(part) for part in log.content(one.n).parts] for one in log.messages]
         rows = [(one.role, one.key, one.calls, one.results, one.ts) for one in log.messages]
-        return [log.opening.format.name, *rows, *kinds, *log.listed()]
+        return [log.opening.format.name, len(log.transcript.damage), *rows, *kinds, *log.listed()]
     except Exception:  # whatever a record with words in the place of an id does: the canary does not go there
         return None
 
 
-def filled(session: Session) -> tuple[bytes, list[str]]:
-    """A session with canaries in all its texts, and the canaries."""
+def filled(session: Session, more: str = "") -> tuple[bytes, list[str]]:
+    """A session with canaries in all its texts, and the canaries. `more`: what each text has besides."""
     document = session in DOCUMENTS.values()
     records = [loads(session.clean)] if document else [loads(line) for line in session.lines]
 
@@ -80,7 +80,7 @@ def filled(session: Session) -> tuple[bytes, list[str]]:
             if isinstance(inner, dict):  # the arguments of a call
                 said = json.dumps(inner | {"key": one, "nested": [{"words": f"say {one}"}]})
             else:
-                said = f"{text} {one}".strip()
+                said = f"{text} {one}{more}".strip()
             records[at] = with_text(before, path, said)
             if _read(written(), session.format) == known:
                 made.append(one)

@@ -14,6 +14,8 @@ from tests.canaries import canary, filled
 from tests.cli.runner import ctxkit, good
 from tests.damage.sessions import ALL, Session
 from tests.formats.claude_code import logs as claude_code
+from tests.llm.test_client import OPENAI
+from tests.stub import Says, pointed, stub
 
 WAYS = {
     **{f"show {' '.join(words)}": ("show", *words) for words in (
@@ -51,7 +53,7 @@ def _rich() -> bytes:
     return claude_code.log(*rows)
 
 
-SESSIONS = {**ALL, "rich": Session("claude-code", "5e551011-0000-4000-8000-000000000001.jsonl", _rich())}
+SESSIONS = {"rich": Session("claude-code", "5e551011-0000-4000-8000-000000000001.jsonl", _rich()), **ALL}
 
 
 @pytest.fixture(params=SESSIONS)
@@ -78,6 +80,7 @@ def leaked(canaries: list[str], *said: bytes) -> list[str]:
     return [one for one in canaries if one[-12:].encode() in together]
 
 
+@pytest.mark.one_in(4)
 def test_no_way_out(session: tuple[Path, Session, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show, recall, snapshot, export to all targets and resume: no canary in what they print, say or write; the log
     keeps its bytes.
@@ -107,3 +110,33 @@ def test_no_way_out(session: tuple[Path, Session, list[str]], tmp_path: Path, mo
     new += [data for _, data in _written(Path.home())]
     assert len(new) > 2 and leaked(canaries, *new) == []
     assert path.read_bytes() == before
+
+
+SENDING = {
+    "compact": ("compact", "LOG", "--force", "--keep-last", "0", "--target", "50%", "--summary-model", OPENAI, "--yes"),
+    "snapshot": ("snapshot", "LOG", "--summary-model", OPENAI),
+    "memory": ("memory", "extract", "LOG", "--summary-model", OPENAI),
+    "forget": ("forget", "LOG", "--about", "question", "--about-model", OPENAI, "--yes"),
+    "compact about": ("compact", "LOG", "--force", "--target", "50%", "--focus", "WORDS", "--summary-model",
+                      OPENAI, "--yes"),
+}  # fmt: skip
+
+
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize("name", SENDING)
+def test_what_is_sent(
+    session: tuple[Path, Session, list[str]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ctxkit itself sends to a model has none, without being asked."""
+    path, found, _ = session
+    data, canaries = filled(found, " and so the cart of the shop was mended again." * 12)
+    path.write_bytes(data)
+    typed = canary()
+    with stub(Says('{"handles": ["m1"], "reason": "it is"}')) as made:
+        pointed(made, monkeypatch)
+        words = (str(path) if word == "LOG" else word.replace("WORDS", f"say {typed}") for word in SENDING[name])
+        form = () if name == "memory" else ("--from", found.format)
+        ran = ctxkit(*words, *form)
+        assert ran.code in (0, 1), ran.err
+    assert leaked([*canaries, typed], made.sent.encode()) == []
+    assert made.requests or "shortened: " in ran.err, ran.err

@@ -114,3 +114,15 @@ def test_a_variable_that_the_shell_expanded(tmp_path: Path, monkeypatch: pytest.
     log.write_bytes(SMALL)
     good("forget", log, "--grep", "plainwordsofours|question", "--yes")
     assert b"plainwordsofours" not in log.read_bytes()
+
+
+def test_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger of a map knows its call again without the secret in its options; another secret is another call."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chat.jsonl").write_bytes(SMALL)
+    (tmp_path / "counting.py").write_text("def count(log, **options):\n    yield {'n': len(log.messages)}\n")
+    one, other = canary(), canary()
+    call = ("fleet", "map", "counting:count", "chat.jsonl", "--ledger", "done", "--jobs", "1", "--set")
+    ends = [ctxkit(*call, f"key={key}").code for key in (one, one, other)]
+    assert ends[0] == ends[1] != 2 == ends[2]
+    assert _kept([one, other], tmp_path / "done") == []
