@@ -17,7 +17,7 @@ from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span, Text, Thinking
 from ctxkit.core.text.json_text import loads
-from ctxkit.core.text.redaction import find_secrets, mask
+from ctxkit.core.text.redaction import find_secrets, mask, redact
 from ctxkit.core.text.redactor import Located, Redactor, leaves, located
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.open import OpenLog
@@ -29,7 +29,7 @@ from ctxkit.store.spool import lines_of
 class FoundSecret(msgspec.Struct, frozen=True):
     """A secret that was found. `file`: beside the log, "" for the log itself; `line`: from 1, 0 if it is unknown;
     `message`: as commands name it, "" for none; `where`: in it, in words; `masked`: its first letters and its length;
-    `in_context`: whether a model would be sent it.
+    `in_context`: whether a model would be sent it, None where no log was read.
     """
 
     file: str
@@ -38,7 +38,7 @@ class FoundSecret(msgspec.Struct, frozen=True):
     where: str
     kind: str
     masked: str
-    in_context: bool = False
+    in_context: bool | None = None
 
 
 def secrets_in(log: OpenLog) -> Iterator[FoundSecret]:
@@ -122,13 +122,14 @@ def _beside(log: OpenLog) -> Iterator[Path]:
 
 
 def _dotted(path: Sequence[str | int]) -> str:
-    return ".".join(str(key) for key in path)
+    """A path in words; a key may be a secret itself."""
+    return redact(".".join(str(key) for key in path))[0]
 
 
 def _where(path: Sequence[str | int], value: Any) -> str:
     """The place of a secret in a record: of an op with its name."""
     op = value.get("ctxkit") if isinstance(value, dict) else None
-    return f"{op} {_dotted(path)}" if isinstance(op, str) else _dotted(path)
+    return f"{_dotted([op])} {_dotted(path)}" if isinstance(op, str) else _dotted(path)
 
 
 class _Context:
@@ -193,8 +194,9 @@ def _in_part(part: Part) -> Iterator[tuple[str, Located]]:
             yield from (("thinking", one) for one in located(text))
         case Call(name=name, arguments=arguments):
             yield from (("name of a call", one) for one in located(name))
+            known = redact(name)[0]
             for one in located(arguments):
-                yield f"argument {_dotted(one.path)} of {name}" if one.path else f"arguments of {name}", one
+                yield f"argument {_dotted(one.path)} of {known}" if one.path else f"arguments of {known}", one
         case Result(content=inner):
             if isinstance(inner, str):
                 yield from (("result", one) for one in located(inner))

@@ -124,9 +124,7 @@ SENDING = {
 
 @pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", SENDING)
-def test_what_is_sent(
-    session: tuple[Path, Session, list[str]], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_sent(session: tuple[Path, Session, list[str]], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever ctxkit itself sends to a model has none, without being asked."""
     path, found, _ = session
     data, canaries = filled(found, " and so the cart of the shop was mended again." * 12)

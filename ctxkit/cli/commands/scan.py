@@ -53,13 +53,13 @@ def _report(name: str, found: Sequence[FoundSecret], reading: Reading) -> int:
             continue
         where = f"message {one.message}" if one.message else f"line {one.line}" if one.line else ""
         words = ", ".join(filter(None, (where, one.where)))
-        kept = "in the context" if one.in_context else "only in the file"
+        kept = "" if one.in_context is None else ", in the context" if one.in_context else ", only in the file"
         spans = [f"{words}: "] if words else []
-        streams.out(Styled(place, "bold"), ": ", *spans, Styled(one.masked, ERROR), f" ({one.kind}), {kept}", hang=2)
+        streams.out(Styled(place, "bold"), ": ", *spans, Styled(one.masked, ERROR), f" ({one.kind}){kept}", hang=2)
     if reading.json and not found:
         streams.out_json({"log": name, "secrets": 0})
-    inside = sum(one.in_context for one in found)
-    of = f": {inside:,} in the context, {len(found) - inside:,} only in files" if found else ""
+    inside, apart = sum(one.in_context is True for one in found), sum(one.in_context is False for one in found)
+    of = f": {inside:,} in the context, {apart:,} only in files" if inside or apart else ""
     streams.flush()
     streams.sum_up(f"{layout.count(len(found), 'secret')} found{of}")
     if found:
