@@ -104,7 +104,6 @@ FLAGS: dict[str, Flag] = {
         Flag("--compact", "Compact logs that are full, in the background, by rules."),
         Flag("--context-limit", "The context limit in tokens (128000, 128k).", "N"),
         Flag("--conversation", "Which conversation of a file that holds many.", "N"),
-        Flag("--copy", "Write a new session even if nothing was changed."),
         Flag("-c --count", "Print only the number of hits of each log."),
         Flag("--create", "Create the log if it is missing (0600)."),
         Flag("--csv", "Print CSV."),
@@ -141,6 +140,7 @@ FLAGS: dict[str, Flag] = {
             "Also if the command would do nothing, or refuse.",
             on={
                 "compact": "Also if the context is not full, or the target is reached.",
+                "resume": "Write a new session even if nothing was changed.",
                 "unprotect": "Also the system preamble.",
             },
         ),

@@ -34,7 +34,7 @@ def command(
     cwd: str = "",
     map_: list[str] | None = None,
     id: str = "",
-    copy: bool = False,
+    force: bool = False,
     run: bool = False,
     dry_run: bool = False,
     redact: bool = False,
@@ -46,7 +46,7 @@ def command(
     The new session has a new id; the log is never changed. It is written as `ctxkit export --to` writes it
     ({agents}): records that stay keep their bytes, and the token figures in replies are
     corrected. If no op changed the context, and the file is already where the agent looks, nothing is written, and the
-    command resumes the session as it is (--copy: a copy).
+    command resumes the session as it is (--force: a copy).
 
     --cwd and --map say where the folders of the session are now, after a move or on another machine. They change the
     folders that records name, and where the file is put. The text of messages stays as it is, with the old paths in it,
@@ -66,7 +66,7 @@ def command(
     target.opening.reader.release()  # nothing is appended
     target.known_ops()
     aim = destination(
-        target, "" if to is None else to.value, cwd=cwd, moves=pairs, id=id, copy=copy or redact, env=os.environ
+        target, "" if to is None else to.value, cwd=cwd, moves=pairs, id=id, copy=force or redact, env=os.environ
     )  # fmt: skip
     program = shutil.which(aim.agent.program)
     if run and program is None:
@@ -135,7 +135,7 @@ def _report(made: Resumption, written: Written, price: NextRequest, *, dry_run: 
     title, place = AGENTS[made.agent].title, home_short(str(made.path))
     if made.written is None:
         streams.say(f"nothing was cut: no op changed this session, so {title} goes on with {place} as it is")
-        streams.say("--copy writes a new session all the same")
+        streams.say("--force writes a new session all the same")
     else:
         what = f"{layout.count(written.count, 'message')} for {title}: {place}"
         streams.say(f"Dry run, nothing was written. Without it: wrote {what}" if dry_run else f"wrote {what}")
