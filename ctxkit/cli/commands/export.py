@@ -77,6 +77,9 @@ def command(
     --memory puts the notes of this folder's project (`ctxkit memory`) before the conversation, as a message of the
     user's, at most memory.tokens of the config.
 
+    --redact leaves out all that looks like a secret, as `ctxkit scan` finds it. The first message with one counts as
+    changed, so thinking that is bound to it is left out too.
+
     If the provider would refuse the request for its pictures or its size, a warning says so. --fit-images leaves out
     the oldest until it fits, with [image left out] in their place; --max-tokens does so too.
     """

@@ -52,6 +52,8 @@ def command(
     folders that records name, and where the file is put. The text of messages stays as it is, with the old paths in it,
     because thinking is bound to it; the agent finds the new folder in its own system prompt.
 
+    --redact leaves out all that looks like a secret, and thinking that is bound to what had one.
+
     stderr says what the next request will be: its tokens, how many of them are in the provider's cache, how old the
     newest message is, and the list price, if litellm's table is installed and has the model.
     """
