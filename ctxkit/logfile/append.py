@@ -81,8 +81,9 @@ class AppendableLog(OpenLog):
         return LogPosition(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 
     def stamp(self, op: Op, op_id: str | None = None) -> Op:
-        """The op with its id, time and author, without secrets in what was typed. Ids start with a letter, because op
-        numbers are digits.
+        """The op with its id, time and author, without secrets in what was typed.
+
+        Ids start with a letter, because op numbers are digits.
         """
         by = {"args": list(self.args), "version": VERSION} if self.args else {"version": VERSION}
         moment: float = int(self.clock())
