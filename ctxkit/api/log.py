@@ -17,7 +17,7 @@ from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError, Warned
-from ctxkit.logfile.append import require_message, require_sayable, unkept
+from ctxkit.logfile.append import UNKEPT, require_message, require_sayable
 from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
 
@@ -125,7 +125,7 @@ class Log(WritableLog):
         stream, and for a label that is too long or has more than one line.
         """
         label = self.as_kept(label)
-        self.warned, self.notes = (), [unkept(self.hidden)] if self.hidden else ()
+        self.warned, self.notes = (), [UNKEPT] if self.hidden else ()
         if auto:
             from ctxkit.snapshots.triggers import by_itself  # imports tables of commands
 
@@ -315,7 +315,7 @@ class Log(WritableLog):
         require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
         typed = self.as_kept({"description": description, "tags": list(tags)})
         description, tags = str(typed["description"]), typed["tags"]
-        self.noticed += [unkept(self.hidden)] if self.hidden else []
+        self.noticed += [UNKEPT] if self.hidden else []
         asked = gist_by_model(self, summary_model, fast=fast, given=summary is not None, hooks=hooks)
         kept = keep(self, description, tags=tags, all=all, agent=agent, summary=asked or summary)
         return TakenSnapshot(kept) if self.opening.path is None else take(self, kept)

@@ -52,9 +52,8 @@ EMPTY = "--allow-empty takes it; in Python as_it_is=True"
 T = TypeVar("T")
 
 
-def unkept(count: int) -> str:
-    """What is said of secrets in what was typed."""
-    return f"{count} secret{'s' * (count != 1)} in what was typed: taken out of what is kept"
+UNKEPT = "a secret was typed: what is kept is without it"
+"""What is said of secrets in what was typed."""
 
 
 class OpsAppended(Exception):

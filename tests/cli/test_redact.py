@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.formats.session_folders import slug
 from ctxkit.formats.targets import TARGETS
 from tests.canaries import canary, filled
-from tests.cli.runner import ctxkit, good
+from tests.cli.runner import ctxkit, good, lines, message
 from tests.damage.sessions import ALL, Session
 from tests.formats.claude_code import logs as claude_code
 from tests.llm.test_client import OPENAI
@@ -138,3 +139,65 @@ def test_what_is_sent(session: tuple[Path, Session, list[str]], name: str, monke
         assert ran.code in (0, 1), ran.err
     assert leaked([*canaries, typed], made.sent.encode()) == []
     assert made.requests or "shortened: " in ran.err, ran.err
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> tuple[Path, str]:
+    """A log with one secret, in its second message, and it."""
+    one, path = canary(), tmp_path / "chat.jsonl"
+    path.write_bytes(lines(message("user", "hello"), message("assistant", f"it is {one}"), message("user", "thanks")))
+    return path, one
+
+
+def test_a_snapshot_comes_back_without(talk: tuple[Path, str]) -> None:
+    """What is restored is what the snapshot holds, not the message of the log; the others are those of the log."""
+    path, one = talk
+    ran = good("snapshot", path, "--redact")
+    assert "1 secret taken out" in ran.err
+    good("restore", path, "latest", "--replace", "--yes")
+    shown = good("show", path).text
+    assert "it is ghp_…[redacted 36]" in shown and one[-12:] not in shown and "hello" in shown
+    assert one.encode() in path.read_bytes()
+
+
+def test_sql(talk: tuple[Path, str], tmp_path: Path) -> None:
+    """In texts, names of sources, and the whole conversation, which stays JSON."""
+    path, one = talk
+    path = path.rename(tmp_path / f"{canary()}.jsonl")
+    for query in ("select * from messages", "select * from transcripts", "select * from ops"):
+        ran = good("sql", path, query, "--redact", "--json")
+        assert leaked([one, path.stem], ran.out, ran.err.encode()) == []
+    [row] = good("sql", path, "select messages from transcripts", "--redact", "--json").values
+    assert "it is ghp_…[redacted 36]" in json.dumps(json.loads(row["messages"]), ensure_ascii=False)
+
+
+def test_many_logs(talk: tuple[Path, str], tmp_path: Path) -> None:
+    """Each of many, in other processes too."""
+    path, one = talk
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(path.read_bytes())
+    ran = good("export", path, other, "--to", "openai", "--redact", "-o", tmp_path / "out", "--jobs", "2")
+    found = good("recall", path, other, "it is", "--redact", "--jobs", "2")
+    made = [one.read_bytes() for one in (tmp_path / "out").iterdir()]
+    assert len(made) == 2 and b"redacted 36" in found.out
+    assert leaked([one], *made, ran.out, ran.err.encode(), found.out, found.err.encode()) == []
+
+
+def test_a_session_in_place_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`resume --redact` never continues the file with the secrets in it."""
+    one = canary()
+    folder = Path.home() / ".claude/projects" / slug(str(tmp_path))
+    folder.mkdir(parents=True)
+    path = folder / "5e551011-0000-4000-8000-000000000002.jsonl"
+    asked = claude_code.user("u1", None, f"my key is {one}", 1, cwd=str(tmp_path))
+    path.write_bytes(claude_code.log(asked, claude_code.assistant("a1", "u1", "ok", 2)))
+    monkeypatch.chdir(tmp_path)
+    ran = good("resume", path, "--redact")
+    assert path.stem not in ran.text and "1 secret taken out" in ran.err
+    [new] = set(folder.iterdir()) - {path}
+    assert one[-12:].encode() not in new.read_bytes()
+
+
+def test_apply_is_no_way_out(talk: tuple[Path, str]) -> None:
+    """`recall --apply` changes the log's context, and takes nothing out of it."""
+    assert ctxkit("recall", talk[0], "it is", "--apply", "--redact").code == 2

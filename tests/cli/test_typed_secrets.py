@@ -10,6 +10,7 @@ import pytest
 
 from ctxkit.cli.flags import FLAGS
 from ctxkit.cli.parser import command_parser
+from ctxkit.logfile.append import UNKEPT
 from tests.canaries import canary
 from tests.cli.runner import SMALL, ctxkit, good
 from tests.damage.test_commands import CALLS
@@ -95,7 +96,7 @@ def test_it_is_said(call: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.M
     one = canary()
     ran = ctxkit(*(word.format(one).replace("LOG", "chat.jsonl") for word in call))
     if ran.code == 0:
-        assert "in what was typed: taken out of what is kept" in ran.err
+        assert UNKEPT in ran.err
     assert _kept([one], tmp_path, Path.home()) == []
 
 
