@@ -17,7 +17,7 @@ from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError, Warned
-from ctxkit.logfile.append import require_message, require_sayable
+from ctxkit.logfile.append import UNKEPT, require_message, require_sayable
 from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
 
@@ -124,7 +124,8 @@ class Log(WritableLog):
         and `milestone`. Raises NothingChanges for an empty context; CannotCreate, NoPermission, Locked; Usage for a
         stream, and for a label that is too long or has more than one line.
         """
-        self.warned, self.notes = (), ()
+        label = self.as_kept(label)
+        self.warned, self.notes = (), [UNKEPT] if self.hidden else ()
         if auto:
             from ctxkit.snapshots.triggers import by_itself  # imports tables of commands
 
@@ -312,6 +313,9 @@ class Log(WritableLog):
         from ctxkit.snapshots.snapshot import TakenSnapshot, keep, take
 
         require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
+        typed = self.as_kept({"description": description, "tags": list(tags)})
+        description, tags = str(typed["description"]), typed["tags"]
+        self.noticed += [UNKEPT] if self.hidden else []
         asked = gist_by_model(self, summary_model, fast=fast, given=summary is not None, hooks=hooks)
         kept = keep(self, description, tags=tags, all=all, agent=agent, summary=asked or summary)
         return TakenSnapshot(kept) if self.opening.path is None else take(self, kept)
@@ -459,16 +463,21 @@ class Log(WritableLog):
         read and of all. Raises NothingToSend; Usage for another target; and what `assembled` raises.
         """
         from ctxkit.export.fit_images import fitted
+        from ctxkit.export.redacted import without_secrets
         from ctxkit.export.request import export
         from ctxkit.formats.targets import no_session
+        from ctxkit.store.spool import Spool
 
         no_session(to)
 
         def make(log: Log) -> Exported:
-            return export(
-                log, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
+            made = export(
+                log.raw(), to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
                 with_tools=with_tools, tools=tools, progress=progress,
             )  # fmt: skip
+            if log.redactor is not None:
+                made.spool = Spool(without_secrets(made.pieces, log.redactor, made.repairs))
+            return made
 
         return fitted(self, to, model, make, fit=fit_images)
 
@@ -491,7 +500,7 @@ class Log(WritableLog):
 
         def make(log: Log) -> Written:
             return session(
-                log, to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, cwd=cwd,
+                log.raw(), to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, cwd=cwd,
                 unique=from_id(id) if id else fresh, progress=progress,
             )  # fmt: skip
 

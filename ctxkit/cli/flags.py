@@ -107,7 +107,6 @@ FLAGS: dict[str, Flag] = {
         Flag("--compact", "Compact logs that are full, in the background, by rules."),
         Flag("--context-limit", "The context limit in tokens (128000, 128k).", "N"),
         Flag("--conversation", "Which conversation of a file that holds many.", "N"),
-        Flag("--copy", "Write a new session even if nothing was changed."),
         Flag("-c --count", "Print only the number of hits of each log."),
         Flag("--create", "Create the log if it is missing (0600)."),
         Flag("--csv", "Print CSV."),
@@ -145,6 +144,7 @@ FLAGS: dict[str, Flag] = {
             "Also if the command would do nothing, or refuse.",
             on={
                 "compact": "Also if the context is not full, or the target is reached.",
+                "resume": "Write a new session even if nothing was changed.",
                 "unprotect": "Also the system preamble.",
             },
         ),
@@ -196,6 +196,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--keep-summary", "Keep a model's summary, even if it contains what is forgotten."),
         Flag("--keep-thinking", "For a request: keep thinking that it may go without."),
         Flag("--kind", "The kind of the note, or of the notes to list.", CHOICES),
+        Flag("--kinds", "List the kinds of secrets that are found."),
         Flag("--label", "A name for A in the output; twice: for A and for B.", "NAME"),
         Flag(
             "--larger-than",
@@ -294,8 +295,11 @@ FLAGS: dict[str, Flag] = {
         Flag("--recount/--no-recount", "Correct the token figures in replies (default: yes)."),
         Flag(
             "--redact",
-            "Take what looks like a secret out of all texts, but no values of variables; "
-            "for the whole dataset, from the start.",
+            "Take what looks like a secret out of all that is printed or written; the log stays as it is.",
+            on={
+                "fleet": "Take what looks like a secret out of all texts, but no values of variables; "
+                "for the whole dataset, from the start.",
+            },
         ),
         Flag("--regex", "TEXT is a regular expression; ^ and $ are ends of lines."),
         Flag("--repair", "With --archive: read all copies, and make damaged ones anew."),

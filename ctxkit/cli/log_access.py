@@ -59,9 +59,10 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """Ends of errors for a file that cannot be read."""
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
-LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "show", "status", "why"})
-"""Commands that read a log without the history that it goes on from, if that is missing: `check` any log, the
-others one without ops."""
+LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "scan", "show", "status", "why"})
+"""Commands that read a log without the history that it goes on from, if that is missing."""
+BARE = frozenset({"check", "scan"})
+"""Of these the commands that so read any log; the others only one without ops."""
 REPORTED = 10
 """Damaged places that are reported one by one; the others are only counted."""
 
@@ -90,7 +91,7 @@ def opened(
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
-                partial="bare" if command == "check" else "look" if command in LOOKS else "no", own=reading.own,
+                partial="bare" if command in BARE else "look" if command in LOOKS else "no", own=reading.own,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
@@ -117,7 +118,7 @@ def opened(
         from ctxkit.cli.session_names import report_session
 
         report_session(log, found.opening)
-    found.meter = streams.Streams.meter
+    found.meter, found.redactor = streams.Streams.meter, streams.Streams.redactor
     found.force = reading.force_replay
     set_zone(found.config, utc=reading.utc)
     found.now = typed(reading.now)
@@ -414,6 +415,8 @@ def finish_reading(log: Log, summary: str = "") -> None:
         streams.say(line)
     if summary:
         streams.sum_up(summary)
+    if log.redactor is not None and log.hides and log.redactor.count:
+        streams.say(f"{count(log.redactor.count, 'secret')} taken out")
 
 
 def warn_of_replay(log: Log, among: str = "") -> None:

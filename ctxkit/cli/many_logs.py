@@ -231,7 +231,21 @@ class ExportForm(Form):
         return {"written": run.made} if run.made else {"request": json.loads(run.out)}
 
 
-FORMS: dict[str, Form] = {"status": StatusForm(), "check": CheckForm(), "show": ToolsForm(), "export": ExportForm()}
+class ScanForm(Form):
+    """`scan`: all its lines, with the sum of each log below them."""
+
+    def lines(self, run: Ended) -> Iterator[Line]:
+        for line in run.out.decode("utf-8", "replace").splitlines():
+            yield [line]
+        yield from super().lines(run)
+
+    def value(self, run: Ended) -> dict[str, Any]:
+        return {"secrets": [{k: v for k, v in one.items() if k != "log"} for one in run.values if "kind" in one]}
+
+
+FORMS: dict[str, Form] = {
+    "status": StatusForm(), "check": CheckForm(), "show": ToolsForm(), "export": ExportForm(), "scan": ScanForm(),
+}  # fmt: skip
 """The forms of commands that have one of their own; the others have `Form`."""
 PLAIN = Form()
 

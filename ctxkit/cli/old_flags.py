@@ -83,6 +83,7 @@ OLD_FLAGS = (
     OldFlag("--apply", "--draft", ("edit",)),
     OldFlag("--budget", "--target", ("compact",), read=_in_tokens),
     OldFlag("--calls", "--tools", ("show",)),
+    OldFlag("--copy", "--force", ("resume",)),
     OldFlag("--keep", "--keep-last", ("trim",)),
     OldFlag("--limit", "--context-limit", ("status",)),
     OldFlag("--model", "--about-model", (*CHOOSING, "tool")),

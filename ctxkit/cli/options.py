@@ -240,6 +240,8 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
             return for_one(**given) if not many else _for_each(name, places, for_one, given)
 
         def for_one(**given: Any) -> int | None:
+            if given.get("redact") and streams.Streams.redactor is None:
+                streams.redact()
             for key, bundle in packs.items():
                 if many and bundle is ManyLogs:
                     given = {name: value for name, value in given.items() if name not in bundle.__annotations__}
@@ -302,7 +304,7 @@ def _for_each(
             paths = {one: session_path(one, writes=COMMANDS[name].writes) for one in logs}
             return many_logs.run(name, paths, rest, places[1:], given)
     log = session_path(logs[0], writes=COMMANDS[name].writes) if logs else "-"
-    if not logs and streams.on_terminal():
+    if not logs and not given.get("kinds") and streams.on_terminal():
         from ctxkit.cli.session_names import picked
 
         log = picked()

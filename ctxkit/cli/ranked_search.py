@@ -132,6 +132,7 @@ class RankedSearch(LogSearch):
         """The log, opened again; what it had to report was reported."""
         reading = self.reading
         log = Log.open(one.place, sidecar=reading.sidecar, conversation=one.conversation, format=reading.from_)
+        log.redactor = streams.Streams.redactor
         log.force, log.now = reading.force_replay, reading.now
         log.at = self.looking.at if self.looking.at != "now" else None
         set_view(log, self.selecting)

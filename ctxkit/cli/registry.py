@@ -78,6 +78,7 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("memory", "keep", "short notes of a project, across its sessions"),
         CommandEntry("fleet", "keep", "many logs as tables; a function over many logs"),
         CommandEntry("check", "keep", "find damage in the log and its ops"),
+        CommandEntry("scan", "keep", "find secrets in a log and in the files beside it"),
         CommandEntry("recover", "keep", "after a crash: find what is unfinished, and go back to a whole state"),
         CommandEntry("salvage", "keep", "write a clean copy of a damaged log"),
         CommandEntry("watch", "live", "follow logs while they grow: tokens, pace, what they wait for"),

@@ -25,6 +25,7 @@ MEANT = {
     "recover": ("fix", "repair"),
     "restore": ("checkout", "load"),
     "rewind": ("back", "revert", "rollback"),
+    "scan": ("leaks", "secrets"),
     "sessions": ("browse", "list", "ls", "pick", "projects"),
     "show": ("context", "less", "print", "read", "view"),
     "snapshot": ("backup", "save"),

@@ -15,15 +15,14 @@ import msgspec
 
 from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.item_names import Name
-from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.messages import SIGNATURES, Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.roles import SYSTEM
+from ctxkit.core.text.redactor import Redactor
 from ctxkit.logfile.open import OpenLog
 from ctxkit.tokens.reasoning import CHAT_FIELDS, CHUNK, DETAILS, GATEWAY, UNKNOWN, binds, has_gateway_name, reads, rule
 
 PUT_IN = "what is put around the messages was not there"
 """Why thinking does not count in a request with more than the messages."""
-_SIGNATURES = ("signature", "thinkingSignature", "data", "encrypted_content")
-
 
 class FirstChange(msgspec.Struct, frozen=True):
     """The first place where a context is not what preceded the log's thinking. `place`: in the context, from 0; `why`:
@@ -39,10 +38,21 @@ def first_change(log: OpenLog, shown: Sequence[Name] | None = None) -> FirstChan
     None if there is no difference.
 
     Ops, windows and filters change the context. So does the log's own program: a compaction that keeps messages puts
-    its summary before them.
+    its summary before them. A secret that is taken out of a message changes it too.
     """
-    state, own = log.state(), log.own()
     shown = log.listed() if shown is None else shown
+    found = _by_ops(log, shown)
+    if log.redactor is None:
+        return found
+    raw = log.raw()
+    for place, one in enumerate(raw.entries(islice(shown, len(shown) if found is None else found.place))):
+        if holds_secret(raw.full(one).parts, log.redactor):
+            return FirstChange(place, f"message {log.state().label(one.name)} holds a secret")
+    return found
+
+
+def _by_ops(log: OpenLog, shown: Sequence[Name]) -> FirstChange | None:
+    state, own = log.state(), log.own()
     stubs, kept = state.board.stubs, _kept_by_program(log, own)
     for place, name in enumerate(shown):
         before = own[place] if place < len(own) else 0
@@ -98,6 +108,29 @@ def without(content: Content) -> Content:
     """The message without its thinking, and then also without its rows; the message itself if it has none."""
     rest: list[Part] = [part for part in content.parts if not isinstance(part, Thinking)]
     return content if len(rest) == len(content.parts) else Content(content.role, rest, content.name)
+
+
+def holds_secret(parts: Iterable[Part], redactor: Redactor) -> bool:
+    """Whether parts of a message hold a secret."""
+    return redactor.finds(msgspec.to_builtins(list(parts)))
+
+
+def without_secret_ones(
+    contents: Iterable[Content | None], redactor: Redactor | None, repairs: Repairs
+) -> Iterator[Content | None]:
+    """Yields the contents without thinking that holds a secret and is signed: no provider takes it in other words.
+
+    A message of nothing else becomes None. Reports to `repairs`.
+    """
+    for content in contents:
+        signed = [] if content is None or redactor is None else [one for one in blocks(content) if signature(one)]
+        gone = [one for one in signed if redactor is not None and holds_secret([one], redactor)]
+        if content is None or not gone:
+            yield content
+            continue
+        repairs.tell_of_thinking("left out: a secret is in it", len(gone))
+        rest = [part for part in content.parts if not any(part is one for one in gone)]
+        yield Content(content.role, rest, content.name) if rest else None
 
 
 class UnsentThinking(msgspec.Struct, frozen=True):
@@ -256,7 +289,7 @@ def _block_keys(block: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 def signature(part: Thinking) -> str:
     """The signature of a block of thinking, or what it was encrypted to; "" if it has neither."""
-    found = next((part.raw[key] for key in _SIGNATURES if part.raw.get(key)), "")
+    found = next((part.raw[key] for key in SIGNATURES if part.raw.get(key)), "")
     return found if isinstance(found, str) else ""
 
 

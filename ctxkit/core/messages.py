@@ -56,6 +56,10 @@ class Thinking(msgspec.Struct, tag="thinking"):
     raw: dict[str, Any]
 
 
+SIGNATURES = ("signature", "thinkingSignature", "data", "encrypted_content")
+"""Keys of `Thinking.raw` under which providers sign thinking, or encrypt it."""
+
+
 class Call(msgspec.Struct, tag="call"):
     """A tool call. `arguments` is an object, or a text if it is not JSON."""
 
@@ -138,7 +142,7 @@ class Repairs(msgspec.Struct):
     `made`: results added for calls without one. `dropped`: results without a call. `left_out`: anything else that the
     program or provider would not be sent, counted by kind ("thinking of another model", ...). `added`: what else had to
     be added, counted by kind. `thinking`: blocks of thinking, counted by the reason ("left out: message 7 changed",
-    ...).
+    ...). `secrets`: taken out of texts.
     """
 
     made: int = 0
@@ -146,6 +150,7 @@ class Repairs(msgspec.Struct):
     left_out: dict[str, int] = {}
     added: dict[str, int] = {}
     thinking: dict[str, int] = {}
+    secrets: int = 0
 
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Count `count` things of `kind` that are not sent."""

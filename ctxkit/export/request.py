@@ -111,7 +111,13 @@ def export(
     if sent is not None:
         contents, repairs = sent
     unvoiced, voicing = contents, chain([repairs], iter(Repairs, None))  # iterated twice, counted once
-    contents = Reiterable(lambda: _voiced(log.opening.format, unvoiced, next(voicing)))
+
+    def voiced() -> Iterator[Content]:
+        counted = next(voicing)
+        kept = thinking.without_secret_ones(unvoiced, log.redactor, counted)
+        return _voiced(log.opening.format, (one for one in kept if one is not None), counted)
+
+    contents = Reiterable(voiced)
     put_in = False
     if assembly:
         from ctxkit.logfile.assembly_sources import assemble
@@ -179,7 +185,13 @@ def _lines(log: OpenLog, contents: Sequence[Content]) -> Exported:
     from ctxkit.formats.chat_lines import lines
 
     portable, repairs = log.opening.format.portable(contents, log.answered)
-    paired = integrity.PairedContents(Reiterable(lambda: (one for one in portable if one is not None)))
+    counts = chain([repairs], iter(Repairs, None))  # iterated twice, counted once
+
+    def kept() -> Iterator[Content]:
+        sound = thinking.without_secret_ones(portable, log.redactor, next(counts))
+        return (one for one in sound if one is not None)
+
+    paired = integrity.PairedContents(Reiterable(kept))
     found = Exported(Spool(), repairs, 0)
     for batch in batches(dumps(line).encode("ascii") + b"\n" for line in lines(paired.paired(repairs))):
         found.spool.write(b"".join(batch))
@@ -228,6 +240,7 @@ def _unrefused(
 
 NO_REQUEST = "the request does not have the system prompt and tools that they were made with"
 """Why a request leaves out thinking that its model binds to the request."""
+HELD = "a secret is in their system prompt or tools"
 
 
 def _with_tools(
@@ -243,8 +256,11 @@ def _with_tools(
     change = thinking.first_change(log) if binds(model) else None
     prefix = _recorded_request(log, context if change is None else islice(context, change.place))
     names = {str(tool.get("name")) for tool in prefix.tools or () if isinstance(tool, dict)}
-    why = thinking.PUT_IN if put_in else "the log does not record their request" if change is None else change.why
-    choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
+    secret = log.redactor is not None and log.redactor.finds([prefix.system, prefix.tools])
+    why = thinking.PUT_IN if put_in else HELD if secret else "the log does not record their request"
+    why = why if put_in or secret or change is None else change.why
+    fits = set(prefix.kept) if not (put_in or secret) else set[str]()
+    choices: list[set[str] | None] = [fits, set()] if binds(model) else [None]
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))
         # B023: the lambda is used up within this round of the loop
@@ -369,11 +385,13 @@ def repair_notes(repairs: Repairs) -> Iterator[str]:
         yield f"added: {count} × {kind}"
     for what, count in repairs.thinking.items():
         yield thinking.in_words(count, what)
+    if repairs.secrets:
+        yield f"{repairs.secrets:,} secret{'s' * (repairs.secrets != 1)} taken out"
 
 
 def joined(one: Repairs, other: Repairs) -> Repairs:
     """The repairs of both."""
-    both = Repairs(one.made + other.made, one.dropped + other.dropped)
+    both = Repairs(one.made + other.made, one.dropped + other.dropped, secrets=one.secrets + other.secrets)
     for repairs in (one, other):
         for kind, count in repairs.left_out.items():
             both.leave_out(kind, count)

@@ -26,6 +26,7 @@ from ctxkit.core.replay import fold
 from ctxkit.core.sets.sequences import LazySequence, Reiterable
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
+from ctxkit.export.redacted import without_secrets
 from ctxkit.export.request import UNSENT, ContextContents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, MessageToWrite, NewSession, Row, SessionFormat, Written
@@ -85,9 +86,12 @@ def session(
     made = NewSession("" if keep_id else unique(), stamp, cwd or os.getcwd(), model or log.model, unique)
     if not own:
         portable, repairs = log.opening.format.portable(ContextContents(log, progress), log.answered)
-        context = _contents(log, portable, repairs, instructions=instructions)
+        sent = portable
+        if log.redactor is not None:
+            sent = list(thinking.without_secret_ones(portable, log.redactor, repairs))
+        context = _contents(log, sent, repairs, instructions=instructions)
         written = target.write(_foreign(context, made.model, repairs), made)
-        written.pieces = Spool(batched(written.pieces))
+        written.pieces = without_secrets(Spool(batched(written.pieces)), log.redactor, repairs)
         written.repairs = joined(repairs, written.repairs)
         return written
     repairs = Repairs()
@@ -96,7 +100,7 @@ def session(
     if not edited.context:
         raise nothing(log, "has only results without their calls in its context")
     written = target.rewrite(edited, made)
-    if edited.changed:
+    if edited.changed or log.redactor is not None:
         written = _verified(log, target, edited, made, written, recount=recount is not False)
     written.repairs = joined(repairs, written.repairs)
     return written
@@ -132,9 +136,11 @@ def _drop_bound_thinking(log: OpenLog, edited: Edited, model: str, repairs: Repa
             continue
         content = kept.content or (log.content(kept.n) if kept.n else None)
         found = thinking.blocks(content) if content is not None else []
-        if content is None or not found or not thinking.is_bound(content, model):
+        secret = log.redactor is not None and thinking.holds_secret(found, log.redactor)
+        if content is None or not found or not (secret or thinking.is_bound(content, model)):
             continue
-        repairs.tell_of_thinking(f"left out: {change.why}", len(found))
+        why = change.why if thinking.is_bound(content, model) else "a secret is in it"
+        repairs.tell_of_thinking(f"left out: {why}", len(found))
         if len(found) == len(content.parts):
             gone.add(at)
         elif kept.content is not None or (log.messages[kept.n - 1].more and log.opening.format.edits):
@@ -209,7 +215,12 @@ def _time(log: OpenLog, name: Name) -> str | None:
 def _verified(
     log: OpenLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written, *, recount: bool
 ) -> Written:
-    """`written` if it is read back as its context; else the same written as a new chain, if that is."""
+    """`written` if it is read back as its context; else the same written as a new chain, if that is.
+
+    Secrets are taken out between, so that what its program proves of the session is proved of what is in it.
+    """
+    from ctxkit.logfile.open import OpenLog
+
     entries = list(_entries(log))
     alone = {one.call for one in left_alone(log.opening.format, _in_full(log, entries), log.answered)}  # see `_mended`
     answered = _answered(_ids(log, kept) for kept in entries) - alone
@@ -220,6 +231,9 @@ def _verified(
         written_as = [] if attempt.keys else list(_in_full(log, edited.context))
         read = _read_as(spool.stream, attempt.keys, written_as, answered)
         if read is not None:
+            if log.redactor is not None:
+                spool = Spool(without_secrets(spool, log.redactor, attempt.repairs))
+                read = OpenLog.open(spool.stream, env={})
             upheld = target.upheld(proven_log(read.opening), attempt.repairs)
             spool = spool if upheld is None else Spool(upheld)
             attempt.pieces = recounted(log, edited.context, spool.stream) if recount else spool

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxkit.core.text.redactor import Redactor
 from ctxkit.errors import CtxkitError, ManyConversations, UnknownFormat
 from ctxkit.fleet.rows import empty, rows, unread
 from ctxkit.fleet.sources import SourceFile, listed
@@ -37,8 +38,8 @@ def log_tables(
 
     A log that cannot be read has a row in `transcripts`, with `error`. A file below a folder that is no log, or has no
     message, has none. `streams`: names and bytes of logs that are not files, which come first; `format`: the name of
-    their format, if it is not to be detected; `redact`: secrets are taken out; `progress`: called with the files read
-    and the number of all.
+    their format, if it is not to be detected; `redact`: secrets are taken out, also of names and
+    paths; `progress`: called with the files read and the number of all.
 
     Raises what `sources.listed` raises, and Usage if pyarrow is not installed.
     """
@@ -62,6 +63,9 @@ def log_tables(
     for row in made["transcripts"]:
         if row["error"] is not None:
             failed[row["source_uri"]] = row["error"]
+    if redact:
+        redactor = Redactor()
+        made = {name: [{key: redactor.value(held) for key, held in row.items()} for row in made[name]] for name in made}
     named = frozenset([*(name for name, _ in streams), *(file.name for file in files if file.named)])
     return LogTables({name: table(name, made[name]) for name in TABLES}, failed, named)
 

@@ -15,7 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.json_text import digest, dumps, loads
+from ctxkit.core.text.redactor import Redactor
 from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import CannotCreate, ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.functions import FileRows, MapCall
@@ -50,12 +51,15 @@ class DoneShards:
     def __init__(self, folder: Path, call: MapCall, shards: int = SHARDS) -> None:
         self.folder = folder
         self.shards = shards
+        options = Redactor().value(call.options)
         about = {
-            "ledger": VERSION, "ctxkit": call.version, "function": call.function, "options": call.options,
+            "ledger": VERSION, "ctxkit": call.version, "function": call.function, "options": options,
             "module": _module(call), "shards": shards,
         }  # fmt: skip
         for one in ("call.json", "shards"):
             refuse_links(folder, folder / one)
+        if options is not call.options:  # what was typed is kept without its secrets, and still known again
+            about["typed"] = digest(call.options)
         held = _json(folder / "call.json")
         if held is None:
             try:

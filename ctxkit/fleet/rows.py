@@ -25,7 +25,7 @@ from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content, Message, Result, Text
 from ctxkit.core.ops import Compact
 from ctxkit.core.text.json_text import finite
-from ctxkit.core.text.redaction import redact as without_secrets
+from ctxkit.core.text.redactor import Redactor
 from ctxkit.core.text.utf8 import exact, sound
 from ctxkit.core.times import iso, written
 from ctxkit.core.visibility import IN, Visibilities
@@ -157,12 +157,13 @@ def _without_lone_surrogates(made: Rows) -> None:
 
 def _redact(made: Rows) -> None:
     """Take secrets out of the columns that may have some."""
+    redactor = Redactor()
     for table, columns in TABLES.items():
         names = [column.name for column in columns if column.secret]
         for row in made[table]:
             for name in names:
                 if row[name]:
-                    row[name] = without_secrets(row[name])[0]
+                    row[name] = redactor.value(row[name])
 
 
 class _LogRows:

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 from ctxkit.core.text.redaction import redact
+from ctxkit.core.text.redactor import secret_values
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ModelFailed
 from ctxkit.llm import program as programs
@@ -41,8 +42,6 @@ REPLY = 4000
 """The limit of tokens for an answer, with what the model thinks before it."""
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP statuses after which another try may succeed."""
-SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
-"""Matches the end of the name of an environment variable that holds a secret."""
 NO_KEY = re.compile(r"api[ _-]?key|credential|_KEY\b|_TOKEN\b|authenticat", re.I)
 """Matches litellm's errors about a missing key, which come before anything is sent."""
 
@@ -92,8 +91,7 @@ def available(model: str = "") -> str:
 
 def secrets() -> list[str]:
     """Values of environment variables with the name of a secret, the longest first."""
-    found = {value for name, value in os.environ.items() if SECRET_NAME.search(name.upper()) and len(value) >= 8}
-    return sorted(found, key=lambda value: (-len(value), value))
+    return secret_values(os.environ)
 
 
 class SecretHiding:

@@ -10,7 +10,7 @@ import copy
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
@@ -23,6 +23,8 @@ from ctxkit.core.roles import SIDES, known, nearest, side
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps, loads, spelled
+from ctxkit.core.text.redaction import find_secrets
+from ctxkit.core.text.redactor import Redactor, secret_values
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, MissingHistory, UnknownRole, Usage
@@ -43,7 +45,16 @@ BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
 """Said once of a log of chat messages that is taken for a program's."""
 EACH = "say --own with each command on this log: without it a change goes beside it, and --own is refused from then on"
 """Said once of a log that is the user's by `--own` alone."""
+TYPED = ("by", "label", "criteria", "focus", "target", "asked", "answer")
+"""Fields of ops that hold what a person typed, or a model answered, and no text of a message."""
 EMPTY = "--allow-empty takes it; in Python as_it_is=True"
+
+
+T = TypeVar("T")
+
+
+UNKEPT = "a secret was typed: what is kept is without it"
+"""What is said of secrets in what was typed."""
 
 
 class OpsAppended(Exception):
@@ -54,6 +65,8 @@ class AppendableLog(OpenLog):
     """A log that can be appended to. `args`: the command line, kept in the ops' `by`; `dry_run`: append nothing."""
 
     args: tuple[str, ...] = ()
+    hidden = 0
+    """Secrets in what was typed, which the last op does not keep."""
     dry_run = False
     notes: Sequence[str] = ()
     """More to say of the last decision."""
@@ -68,12 +81,28 @@ class AppendableLog(OpenLog):
         return LogPosition(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 
     def stamp(self, op: Op, op_id: str | None = None) -> Op:
-        """The op with its id, time and author. Ids start with a letter, because op numbers are digits."""
+        """The op with its id, time and author, without secrets in what was typed.
+
+        Ids start with a letter, because op numbers are digits.
+        """
         by = {"args": list(self.args), "version": VERSION} if self.args else {"version": VERSION}
         moment: float = int(self.clock())
         if isinstance(op, Edit | Restore):  # its items get its time, which is not before that of the log (replay 37)
             moment = max(moment, self.state().last or moment)
-        return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
+        stamped = msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
+        typed = {name: held for name in TYPED if (held := getattr(stamped, name, None))}
+        for what, named in (("the op's id", op_id), ("the agent's name", getattr(stamped, "agent", None))):
+            if named is not None and find_secrets(named):
+                raise Usage(f"{what} looks like a secret, and a log keeps it: nothing was appended", "another name")
+        clean = self.as_kept(typed)
+        return stamped if clean is typed else msgspec.structs.replace(stamped, **clean)
+
+    def as_kept(self, typed: T) -> T:
+        """What was typed, as it is kept: without secrets. `hidden` says how many there were."""
+        redactor = Redactor(secret_values(os.environ))
+        kept = redactor.value(typed)
+        self.hidden = redactor.count
+        return cast(T, kept)
 
     def state_with(self, *ops: Op) -> State:
         """The state as it would be with `ops` after everything, or after op `at` if an earlier state is shown.

@@ -16,6 +16,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from ctxkit.core import assembly
 from ctxkit.core.assembly import Assembled, Assembly, AssemblySources
 from ctxkit.core.text.json_text import loads
@@ -56,7 +58,10 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
     found = log.sources if log.sources is not None and own is None else read_sources(log, own)
     words = [assembly.status(log.state(), log.projection(), log.text)] if _threaded(log) else []
     text = "\n\n".join(word for word in [*words, *found.words] if word.strip())
-    return Assembly(found.lead, Assembled("status", "user", text, found.source) if text else None, found.notes)
+    made = Assembly(found.lead, Assembled("status", "user", text, found.source) if text else None, found.notes)
+    if log.redactor is None or not log.hides:
+        return made
+    return msgspec.convert(log.redactor.value(msgspec.to_builtins(made)), Assembly)
 
 
 def read_sources(log: OpenLog, own: str | None = None) -> AssemblySources:

@@ -18,7 +18,7 @@ from ctxkit.core.op_fit import stays_void
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.errors import UpdatedElsewhere, Usage
-from ctxkit.logfile.append import AppendableLog, OpsAppended
+from ctxkit.logfile.append import UNKEPT, AppendableLog, OpsAppended
 
 TRIES = 5
 """How often an op is decided at most, if other ops are appended meanwhile (replay 62)."""
@@ -120,6 +120,8 @@ class WritableLog(AppendableLog):
         if self._beside() and entries and entries[-1].place > (decided.at.rows or 0):
             raise self._elsewhere("messages and other ops came")  # it would be placed before the newest op
         op = self.stamp(decided, self.op_id)
+        if self.hidden and UNKEPT not in self.notes:
+            self.notes = [*self.notes, UNKEPT]
         op.prev = head(entries)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)

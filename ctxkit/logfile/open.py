@@ -43,6 +43,7 @@ from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import AssemblySources
+    from ctxkit.core.text.redactor import Redactor
     from ctxkit.tokens.counter import Counter
     from ctxkit.tokens.tools import Tool
 
@@ -99,6 +100,10 @@ class OpenLog:
         """Whether sizes are estimated only: what providers counted, as the log records it, is not used."""
         self.folder: Path | None = None
         """The folder that paths in the config are relative to; None: that of the log."""
+        self.redactor: Redactor | None = None
+        """Takes secrets out of what is shown or written of the log; None: nothing is taken out."""
+        self.hides = True
+        """Whether contents have no secrets, if there is a `redactor`."""
         self.looks = False
         """Whether the log is only looked at: then a missing file of the config is a notice and not an error."""
         self._state: State | None = None
@@ -214,6 +219,20 @@ class OpenLog:
         found.at, found._state = (self.at, at) if isinstance(at, State) else (at, None)
         return found
 
+    def raw(self) -> Self:
+        """This log with the contents of its messages as they are, also with a `redactor`."""
+        found = copy.copy(self)
+        found.hides = False
+        return found
+
+    def _given(self, key: object, content: Content) -> Content:
+        """A content as it is given to whoever asks; `key`: what it is the content of."""
+        if self.redactor is None or not self.hides:
+            return content
+        from ctxkit.logfile.redacted_content import redacted
+
+        return redacted(key, content, self.redactor)
+
     def tell(self, figures: Figures, other: OpenLog | None = None) -> None:
         """Report figures that were counted, of this log, and of the `other` if two are compared."""
         self.figures = figures
@@ -266,7 +285,7 @@ class OpenLog:
 
     def identity(self, n: int) -> str:
         """The identity of message n, to compare with `at.last`."""
-        return identity_of(self.opening, self.messages[n - 1], lambda: self.content(n))
+        return identity_of(self.opening, self.messages[n - 1], lambda: self._content(self._held(n)))
 
     def projection(self) -> Projection:
         """The parameters of the projection: what was typed, else the config."""
@@ -371,11 +390,11 @@ class OpenLog:
 
     def content(self, n: int) -> Content:
         """Message n in full, read from the file; for an earlier state, without rows added to it since."""
-        return self._content(self._held(n))
+        return self._given(n, self._content(self._held(n)))
 
     def recorded(self, n: int) -> Content:
         """Message n for a search: all text in its rows, also text that is not shown."""
-        return self._content(self._held(n), recorded=True)
+        return self._given((n, "recorded"), self._content(self._held(n), recorded=True))
 
     def _held(self, n: int) -> Message:
         held = self.messages if self._state is None else self._state.messages
@@ -425,11 +444,13 @@ class OpenLog:
             content = self._content(entry.message)
         else:
             content = content_of(entry.item.message if entry.item is not None else {})
-        return content if entry.stub is None else stubbed(content, entry.stub)
+        return self._given(entry.name, content if entry.stub is None else stubbed(content, entry.stub))
 
     def original(self, name: Name) -> Content:
         """A message in full, whatever ops shortened it to."""
-        return self.content(name) if isinstance(name, int) else content_of(self.state().board.items[name].message)
+        if isinstance(name, int):
+            return self.content(name)
+        return self._given(name, content_of(self.state().board.items[name].message))
 
     def is_summary(self, n: int) -> bool:
         """Whether a message is a summary that the log's own program made."""

@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
 from ctxkit.core.derive.topic import terms
 from ctxkit.core.text.json_text import digest, dumps
+from ctxkit.core.text.redactor import Redactor, secret_values
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchNote, NothingChanges, Usage
 from ctxkit.logfile.open import OpenLog
@@ -110,6 +111,8 @@ class Memory:
         self.path: Path = notes_path(self.project, self.env)
         self.dry_run = dry_run
         self._clock, self._args = clock, tuple(args)
+        self.redactor = Redactor(secret_values(self.env))
+        """Takes secrets out of what is kept; its `count` says how many there were."""
         self._read: NotesRead | None = None
         self._gathered: list[MemoryChange] | None = None
         """Changes that become one; None: each is appended at once."""
@@ -151,7 +154,7 @@ class Memory:
 
     def same(self, text: str, kind: str = "note") -> CheckedNote | None:
         """The note by hand with this text and kind that stands and may be shown, if there is one."""
-        wanted = _one_line(text), kind, HAND
+        wanted = self.redactor.text_of(_one_line(text)), kind, HAND
         said = {
             one.number for one in numbered(self.read.rows)
             if one.is_current and (one.note.text, one.note.kind, one.note.made) == wanted
@@ -290,7 +293,7 @@ class Memory:
         return f"{words}; newest decision ({speaker(decided)}): {dumps(' '.join(decided.text.split()))}"
 
     def _by_hand(self, text: str, kind: str, sources: Iterable[NoteSource]) -> MemoryNote:
-        words = _one_line(text)
+        words = self.redactor.text(_one_line(text))
         if not words:
             raise Usage("the note is empty: nothing was kept", "ctxkit memory add TEXT")
         if len(words) > LONGEST:
@@ -347,7 +350,8 @@ class Memory:
         return f"m{digest([last, msgspec.to_builtins(what)], 15)}"
 
     def _by(self) -> dict[str, object]:
-        return {"args": list(self._args), "version": VERSION} if self._args else {"version": VERSION}
+        by = {"args": list(self._args), "version": VERSION} if self._args else {"version": VERSION}
+        return cast(dict[str, object], self.redactor.value(by))
 
 
 def best(notes: Sequence[MemoryNote], text: str) -> list[int]:

@@ -18,6 +18,7 @@ import msgspec
 
 from ctxkit.content.gist import FAILED, gist, shortened
 from ctxkit.content.text_segments import SegmentKind, SegmentReader, TextSegment, all_pieces
+from ctxkit.content.thinking import holds_secret
 from ctxkit.core.context import Entry, entry, filtered, listed, require_seen, shown_names, window_seconds
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
@@ -115,6 +116,8 @@ def keep(
         log=None if log.opening.path is None else log.opening.path.name, at=at(log, state),
         prefix=prefix(log, state.count), digest=digest,
     )  # fmt: skip
+    if log.redactor is not None:
+        head = msgspec.convert(log.redactor.value(msgspec.to_builtins(head)), SnapshotHead)
     return Snapshot(head, sealed(head), messages, held)
 
 
@@ -135,8 +138,11 @@ def laid_out(
                 look(name, content)
             yield content, shown
 
-    held = (msgspec.to_builtins(_held(state, entry(state, name))) for name in names)
-    return Spooled(records(contents()), dict), Spooled(held, lambda one: msgspec.convert(one, SnapshotMessage))
+    held = (msgspec.to_builtins(_held(log, entry(state, name))) for name in names)
+    found = records(contents())
+    if log.redactor is not None:
+        found = map(log.redactor.value, found)
+    return Spooled(found, dict), Spooled(held, lambda one: msgspec.convert(one, SnapshotMessage))
 
 
 def take(log: OpenLog, kept: Snapshot) -> TakenSnapshot:
@@ -267,10 +273,12 @@ def _take(running: Any, source: Any, start: int, end: int, *, closed: bool = Fal
             running.update(b"\n")
 
 
-def _held(state: State, one: Entry) -> SnapshotMessage:
-    moment = state.original(one.name)
+def _held(log: OpenLog, one: Entry) -> SnapshotMessage:
+    """The description of a message; one without its secrets is no longer that of the log."""
+    moment = log.state().original(one.name)
     stamp = None if moment is None else iso(moment)
-    if isinstance(one.name, int) and one.stub is None:
+    changed = log.redactor is not None and holds_secret(log.raw().full(one).parts, log.redactor)
+    if isinstance(one.name, int) and one.stub is None and not changed:
         return SnapshotMessage(n=one.name, ts=stamp, protected=one.protected)
     return SnapshotMessage(
         origin=one.name if isinstance(one.name, int) else str(one.name), ts=stamp, protected=one.protected

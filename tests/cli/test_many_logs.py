@@ -45,6 +45,7 @@ def test_which_commands_take_many() -> None:
     """Those of the table, and the writers for which one preview says it all."""
     assert MANY == [
         "show", "status", "recall", "sessions", "forget", "compact", "trim", "undo", "export", "check",
+        "scan",
     ]  # fmt: skip
     for name in MANY:
         assert {"files_from", "jobs"} <= {one.name for one in command_parser(name).params}

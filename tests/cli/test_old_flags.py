@@ -44,6 +44,8 @@ CASES = (
     ("show LOG --tools tools.json --max-tokens 200", "show LOG --tools-file tools.json --max-tokens 200"),
     ("show --max-tokens 200 --tools=tools.json LOG", "show --max-tokens 200 --tools-file=tools.json LOG"),
     ("edit LOG --apply draft.txt", "edit LOG --draft draft.txt"),
+    ("resume LOG --to codex --cwd . --id 5e551011-0000-4000-8000-00000000abcd --dry-run --copy",
+     "resume LOG --to codex --cwd . --id 5e551011-0000-4000-8000-00000000abcd --dry-run --force"),
     ("recover LOG --to exchange", "recover LOG --point exchange"),
 )  # fmt: skip
 

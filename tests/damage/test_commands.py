@@ -18,7 +18,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # command: options, and what stands behind the log; in an order in which each finds something to do
     "show": ((), ()), "status": ((), ()), "agents": ((), ()),
     "why": ((), ("2",)), "recall": (("--json",), ("question",)),
-    "cat": ((), ()), "check": ((), ()), "export": (("--to", "anthropic"), ()), "config": ((), ()),
+    "cat": ((), ()), "check": ((), ()), "scan": ((), ()), "export": (("--to", "anthropic"), ()), "config": ((), ()),
     "resume": (("--to", "codex", "--cwd", ".", "--dry-run"), ()), "sessions": (("--grep", "."), ()),
     "init": ((), ()), "add": (("--role", "user"), ("more",)),
     "snapshot": (("-m", "here"), ()), "checkpoint": (("-m", "here"), ()),

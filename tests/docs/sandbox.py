@@ -100,7 +100,7 @@ def _sessions() -> list[tuple[str, bytes, int]]:
         home = work.parent
         for age, (agent, identity) in enumerate(SESSIONS.items()):
             before = {*home.rglob("*")}
-            call = f"ctxkit resume session.jsonl --to {agent} --cwd . --id {identity} --copy -q"
+            call = f"ctxkit resume session.jsonl --to {agent} --cwd . --id {identity} --force -q"
             [(said, status)] = run(work, [call])
             assert status == 0, said
             for path in sorted({*home.rglob("*")} - before):

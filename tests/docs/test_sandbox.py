@@ -67,7 +67,7 @@ LINES = (
     "ctxkit status chat.jsonl --short",
     "ctxkit mark chat.jsonl here",
     "ctxkit add chat.jsonl 'Now.'",
-    "ctxkit resume session.jsonl --to codex --cwd . --copy",
+    "ctxkit resume session.jsonl --to codex --cwd . --force",
     "TZ=Asia/Tokyo ctxkit show chat.jsonl --since '2026-02-12 01:20:00' --until '2026-02-12 01:20' --oneline",
     "umask 077",
     "ctxkit export chat.jsonl --to openai >made.json",

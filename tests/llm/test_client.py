@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.core.text.redactor import SECRET_NAME
 from ctxkit.errors import ExitCode, ModelFailed
 from ctxkit.llm import client
 from ctxkit.llm.client import Answer, PendingRequest, ask
@@ -262,7 +263,7 @@ def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """Said so, with what to do, at once: nothing was sent, and no second try finds one."""
     for name in list(os.environ):
-        if client.SECRET_NAME.search(name) or name.startswith("GOOGLE"):
+        if SECRET_NAME.search(name) or name.startswith("GOOGLE"):
             monkeypatch.delenv(name)
     paused: list[float] = []
     with pytest.raises(ModelFailed) as caught:

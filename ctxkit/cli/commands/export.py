@@ -40,6 +40,7 @@ def command(
     agent: str | None = None,
     thread: str | None = None,
     skip_unknown: bool = False,
+    redact: bool = False,
     assembling: Assembling,
     request_options: RequestOptions,
     looking: Looking,
@@ -75,6 +76,9 @@ def command(
 
     --memory puts the notes of this folder's project (`ctxkit memory`) before the conversation, as a message of the
     user's, at most memory.tokens of the config.
+
+    --redact leaves out all that looks like a secret, as `ctxkit scan` finds it. The first message with one counts as
+    changed, so thinking that is bound to it is left out too.
 
     If the provider would refuse the request for its pictures or its size, a warning says so. --fit-images leaves out
     the oldest until it fits, with [image left out] in their place; --max-tokens does so too.
@@ -153,7 +157,7 @@ def command(
         elif old is not None:
             program = aim.what.removeprefix("a session of ")
             streams.say(f"{program} will think {old:,} tokens are used and may compact at once")
-    finish_reading(target, layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
+    finish_reading(target.raw(), layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 
 command.__doc__ = (command.__doc__ or "").format(

@@ -21,6 +21,7 @@ from ctxkit.core.select import Selection
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchSession, NothingMatched, UnknownFormat, Usage
 from ctxkit.llm.hooks import Hooks
+from ctxkit.logfile.append import UNKEPT
 from ctxkit.memory.memory import TOKENS, CheckedNote, Memory
 from ctxkit.memory.notes import KINDS, MemoryChange, NoteSource
 from ctxkit.memory.sources import CHANGED, FORGOTTEN, UNREADABLE, parse_source, source_of
@@ -208,6 +209,8 @@ def _changed(memory: Memory, said: str, *, json: bool) -> int:
     streams.flush()
     dry = f"Dry run, nothing was kept. Without it: {said}" if memory.dry_run else said
     streams.say(f"{dry} ({layout.home_short(memory.project.folder)}).")
+    if memory.redactor.count:
+        streams.say(UNKEPT)
     return ExitCode.DONE
 
 

@@ -41,6 +41,7 @@ def command(
     here: bool = False,
     files_from: str | None = None,
     jobs: int | None = None,
+    redact: bool = False,
     searching: Searching,
     selecting: Selecting,
     writing: Writing,
@@ -66,6 +67,9 @@ def command(
         raise Usage(f"--apply takes one log, and {flag} is for many: nothing was changed", "recall LOG TEXT --apply")
     if here and apply:
         raise Usage("--apply takes one log, and --here names many: nothing was changed", "recall LOG TEXT --apply")
+    if apply and redact:
+        text = "--apply changes the context, and --redact only what is printed: nothing was changed"
+        raise Usage(text, "use only one of them")
     if apply:
         _apply(given, searching, selecting, writing, looking, reading)
         return None

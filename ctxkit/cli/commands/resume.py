@@ -34,9 +34,10 @@ def command(
     cwd: str = "",
     map_: list[str] | None = None,
     id: str = "",
-    copy: bool = False,
+    force: bool = False,
     run: bool = False,
     dry_run: bool = False,
+    redact: bool = False,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -45,11 +46,13 @@ def command(
     The new session has a new id; the log is never changed. It is written as `ctxkit export --to` writes it
     ({agents}): records that stay keep their bytes, and the token figures in replies are
     corrected. If no op changed the context, and the file is already where the agent looks, nothing is written, and the
-    command resumes the session as it is (--copy: a copy).
+    command resumes the session as it is (--force: a copy).
 
     --cwd and --map say where the folders of the session are now, after a move or on another machine. They change the
     folders that records name, and where the file is put. The text of messages stays as it is, with the old paths in it,
     because thinking is bound to it; the agent finds the new folder in its own system prompt.
+
+    --redact leaves out all that looks like a secret, and thinking that is bound to what had one.
 
     stderr says what the next request will be: its tokens, how many of them are in the provider's cache, how old the
     newest message is, and the list price, if litellm's table is installed and has the model.
@@ -65,7 +68,7 @@ def command(
     target.opening.reader.release()  # nothing is appended
     target.known_ops()
     aim = destination(
-        target, "" if to is None else to.value, cwd=cwd, moves=pairs, id=id, copy=copy, env=os.environ
+        target, "" if to is None else to.value, cwd=cwd, moves=pairs, id=id, copy=force or redact, env=os.environ
     )  # fmt: skip
     program = shutil.which(aim.agent.program)
     if run and program is None:
@@ -77,14 +80,16 @@ def command(
     if not dry_run:
         made.write()
         if made.written is not None and aim.source is not None:
-            note(made.path, aim.source, os.environ, title_of(target.opening, title))
+            told = title_of(target.opening, title)
+            kept_title = told if target.redactor is None else target.redactor.text_of(told)
+            note(made.path, aim.source, os.environ, kept_title)
     unknown = dry_run and not id and made.written is not None  # the real run makes another id
     _report(made, written, price, dry_run=dry_run, new_id=unknown)
     if reading.json:
         streams.out_json(_as_json(made, written, price, dry_run=dry_run, new_id=unknown))
     elif not dry_run and not run:
         streams.out(made.line)
-    finish_reading(target)
+    finish_reading(target.raw())
     if not dry_run:
         if program is None:
             streams.say(f"{made.command[0]} is not on PATH here")
@@ -132,7 +137,7 @@ def _report(made: Resumption, written: Written, price: NextRequest, *, dry_run: 
     title, place = AGENTS[made.agent].title, home_short(str(made.path))
     if made.written is None:
         streams.say(f"nothing was cut: no op changed this session, so {title} goes on with {place} as it is")
-        streams.say("--copy writes a new session all the same")
+        streams.say("--force writes a new session all the same")
     else:
         what = f"{layout.count(written.count, 'message')} for {title}: {place}"
         streams.say(f"Dry run, nothing was written. Without it: wrote {what}" if dry_run else f"wrote {what}")

@@ -59,6 +59,7 @@ def command(
     follow: bool = False,
     from_start: bool = False,
     words: bool = False,
+    redact: bool = False,
     assembling: Assembling,
     request_options: RequestOptions,
     looking: Looking,

@@ -23,6 +23,7 @@ def command(
     summary_file: str | None = None,
     summary_model: str | None = None,
     fast: bool = False,
+    redact: bool = False,
     looking: Looking,
     reading: Reading,
 ) -> None:

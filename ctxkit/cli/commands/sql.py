@@ -37,6 +37,7 @@ def command(
     parquet: str | None = None,
     output: str | None = None,
     timeout: str | None = None,
+    redact: bool = False,
     from_: str | None = None,
     json: bool = False,
     quiet: bool = False,
@@ -89,7 +90,8 @@ def _opened(places: list[str], format: str | None, memory: str, failed: list[str
     given = [("-", _stdin())] if "-" in paths else []
     named = [path for path in paths if path != "-"]
     with streams.progress("reading logs", "files") as step:
-        found = log_tables(named, streams=given, format=format or AUTO, progress=step)
+        redacts = streams.Streams.redactor is not None
+        found = log_tables(named, streams=given, format=format or AUTO, redact=redacts, progress=step)
     for name, why in found.failed.items():
         text = why if name in why else f"{name}: {why}"
         streams.warn(text, UnknownFormat(text) if name in found.named else None)

@@ -191,6 +191,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit check chat.jsonl", "exit 0 if nothing is wrong"),
         ("find . -name '*.jsonl' -print0 | ctxkit check --files-from -", "a line for each, the worst exit code of all"),
     ),
+    "scan": (
+        ("ctxkit scan chat.jsonl", "exit 1 if a secret is in it, or beside it"),
+        ("ctxkit scan . --json", "of each log below this folder, for a program"),
+        ("ctxkit export chat.jsonl --to openai | ctxkit scan -", "any text; here a request before it is sent"),
+        ("ctxkit scan --kinds | head -n 12", "the kinds of secrets that are found"),
+    ),
     "recover": (
         ("ctxkit recover chat.jsonl", "what a crash left; on a terminal it asks where to go on from"),
         ("ctxkit recover chat.jsonl --yes", "back to the newest point that is whole, for scripts"),

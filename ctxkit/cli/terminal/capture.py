@@ -17,18 +17,22 @@ from ctxkit.cli.terminal import streams
 
 class Manner(NamedTuple):
     """How the outer run prints: whether its result and its reports are coloured; `events`: reports are JSON lines, of a
-    command that began at this time of the monotonic clock, which all processes share; None for words.
+    command that began at this time of the monotonic clock, which all processes share; None for words. `redacts`:
+    secrets are taken out.
     """
 
     colour: bool
     err_colour: bool
     events: float | None
+    redacts: bool = False
 
     @classmethod
     def now(cls) -> Manner:
         """That of the current run."""
         run = streams.Streams
-        return cls(run.colour, run.err_colour, None if run.events is None else run.events.began)
+        return cls(
+            run.colour, run.err_colour, None if run.events is None else run.events.began, run.redactor is not None
+        )
 
 
 class Capture:
@@ -49,6 +53,8 @@ def captured(words: Sequence[str], manner: Manner) -> Iterator[Capture]:
     try:
         run.begin(words, paged=False)
         run.colour, run.err_colour, run.among = manner.colour, manner.err_colour, True
+        if manner.redacts:
+            streams.redact()
         if manner.events is not None:
             from ctxkit.cli.terminal.event_log import EventLog
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ctxkit.cli.terminal.event_log import EventLog, Kind
     from ctxkit.cli.terminal.pager import Pager
     from ctxkit.cli.terminal.progress import Progress
+    from ctxkit.core.text.redactor import Redactor
     from ctxkit.errors import CtxkitError
     from ctxkit.measure.token_log import Meter
     from ctxkit.when import Clock
@@ -49,7 +50,8 @@ class Streams:
     token log is kept. `events`: makes lines of JSON in place of messages. `utc`, `zone`: --utc, and `time.zone` of the
     config, for `clock`. `log`: the log that was opened, as it was typed, for commands in messages; "" if there are
     several. `among`: the log is one of many (`cli/many_logs.py`), which has one line, its `summary`; `made`: the file
-    that was written for it; `hints`: what to do, for all of them together.
+    that was written for it; `hints`: what to do, for all of them together. `redactor`: takes secrets out of all that is
+    printed (--redact).
     """
 
     quiet = False
@@ -71,12 +73,13 @@ class Streams:
     summary: Sequence[Span] = ()
     made = ""
     hints: Sequence[str] = ()
+    redactor: Redactor | None = None
 
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
         """Begin a run; the state of the run before is dropped."""
         cls.quiet, cls.done, cls.stdin_use, cls.words = False, "", "", tuple(words)
-        cls.pager = cls.progress = cls.meter = cls.events = None
+        cls.pager = cls.progress = cls.meter = cls.events = cls.redactor = None
         cls.held, cls.sessions, cls.doubtful = [], {}, {}
         cls.utc, cls.zone, cls.clock, cls.log = False, "local", None, None
         cls.among, cls.summary, cls.made, cls.hints = False, (), "", ()
@@ -288,6 +291,13 @@ def event(kind: Kind, reason: str, code: int | None = None, log: str | None = No
         _write_err(Streams.events.line(kind, reason, code, log))
 
 
+def redact() -> None:
+    """Take secrets out of all that is printed from now on, and out of logs that are opened."""
+    from ctxkit.core.text.redactor import Redactor, secret_values
+
+    Streams.redactor = Redactor(secret_values(os.environ))
+
+
 def opened_as(name: str) -> None:
     """Record the name of the log that was opened, as it was typed."""
     Streams.log = name if Streams.log in (None, name) else ""
@@ -305,6 +315,8 @@ def _safe(spans: Iterable[Span]) -> Line:
     """Make spans safe for one line; a line break in a name or label becomes visible."""
     from ctxkit.cli.terminal.safe_text import safe
 
+    if Streams.redactor is not None:
+        spans = [with_text(span, Streams.redactor.text_of(text_of(span))) for span in spans]
     return [with_text(span, safe(text_of(span)).replace("\n", "␊")) for span in spans]
 
 
@@ -445,6 +457,7 @@ def err_json(value: Any) -> None:
 
 
 def _json(value: Any) -> bytes:
+    value = value if Streams.redactor is None else Streams.redactor.value(value)
     try:
         text = dumps(value)
     except ValueError:

@@ -63,11 +63,11 @@ def test_dry_run(work: Path) -> None:
 
 def test_a_dry_run_names_no_id_that_will_not_be(work: Path) -> None:
     """The real run makes an id of its own, unless one was given."""
-    ran = good("resume", "session.jsonl", "--cwd", ".", "--copy", "-n")
+    ran = good("resume", "session.jsonl", "--cwd", ".", "--force", "-n")
     assert ran.err.splitlines()[-1] == "then: claude --resume <new id>"
-    [told] = good("resume", "session.jsonl", "--cwd", ".", "--copy", "-n", "--json").values
+    [told] = good("resume", "session.jsonl", "--cwd", ".", "--force", "-n", "--json").values
     assert told["agent"] == "claude-code" and told["messages"] and not {"id", "path", "command", "line"} & told.keys()
-    ran = good("resume", "session.jsonl", "--cwd", ".", "--copy", "-n", "--id", ID)
+    ran = good("resume", "session.jsonl", "--cwd", ".", "--force", "-n", "--id", ID)
     assert ran.err.splitlines()[-1] == f"then: claude --resume {ID}"
 
 
@@ -78,7 +78,7 @@ def test_a_session_that_is_as_it_was(work: Path) -> None:
     ran = good("resume", path)
     assert ran.text == f"claude --resume {ID}\n" and ran.err.startswith("nothing was cut: no op changed")
     assert [one.name for one in path.parent.iterdir()] == [path.name]
-    assert good("resume", path, "--copy").text != ran.text
+    assert good("resume", path, "--force").text != ran.text
 
 
 def test_names_after_it(work: Path) -> None:
@@ -99,7 +99,7 @@ def test_names_after_it(work: Path) -> None:
         and "\n\n@2  2026-" in text
         and re.search(rf"\n    resumed from @\d \({path}\)\n", text)
     )
-    assert "@ is the new session now; its messages are numbered anew\n" in good("resume", "@2", "--copy").err
+    assert "@ is the new session now; its messages are numbered anew\n" in good("resume", "@2", "--force").err
 
 
 def test_title_and_source(work: Path) -> None:

@@ -1,0 +1,239 @@
+"""Secrets taken out of texts and of JSON values, which stay valid JSON; the one way for all that is written out.
+
+Pure. `core/text/redaction.py` finds them in one text. Here the key before a value, and the words of a command before an
+argument, are looked at too: `{"password": …}` and `["curl", "-u", …]` hold secrets that no text alone shows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.redaction import Secret, find_secrets, mask, redact
+from ctxkit.core.text.utf8 import exact
+
+OPAQUE = re.compile(r"[A-Za-z0-9+/\s]{200,}={0,2}\s*")
+"""Pictures, signatures and encrypted reasoning in base64: changed they would be worth nothing."""
+SHORTEST = 4
+"""Characters of the shortest text that is looked through."""
+NEAR = 200
+"""Characters before and in a value that are read together with its key, or with the words before it."""
+
+
+class Leaf(NamedTuple):
+    """A text in a JSON value. `path`: keys and places from outside inwards; `before`: what is read with it, as its key
+    or the words of a command; `after`: what ends that.
+    """
+
+    path: tuple[str | int, ...]
+    text: str
+    before: str
+    after: str
+
+    @property
+    def whole(self) -> str:
+        """The text with what is read with it."""
+        return f"{self.before}{self.text}{self.after}"
+
+
+def leaves(value: Any) -> Iterator[Leaf]:
+    """Yields the texts of a JSON value, also its keys, in order; however deep it is nested. A text that is JSON itself,
+    as the arguments of a call, is followed by those in it.
+    """
+    waiting: list[tuple[tuple[str | int, ...], Any, str, str]] = [((), value, "", "")]
+    while waiting:
+        path, one, before, after = waiting.pop()
+        if isinstance(one, str):
+            yield Leaf(path, one, before, after)
+            inner = inside(one)
+            if inner is not None:
+                waiting.append((path, inner, "", ""))
+        elif isinstance(one, dict):
+            inner = [((*path, key), held, *_beside_key(key, held)) for key, held in one.items()]
+            inner += [((*path, key), key, "", "") for key in one]
+            waiting += reversed(inner)
+        elif isinstance(one, list):
+            waiting += reversed([((*path, at), held, *_behind_words(one, at)) for at, held in enumerate(one)])
+
+
+def inside(text: str) -> Any:
+    """The object or list that a text is as JSON; None for another text."""
+    if text[:1] not in ("{", "[") or text.rstrip()[-1:] not in ("}", "]"):
+        return None
+    try:
+        found = loads(exact(text))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def _beside_key(key: str, held: Any) -> tuple[str, str]:
+    return (f'"{key}": "', '"') if isinstance(held, str) and len(held) <= NEAR else ("", "")
+
+
+def _behind_words(words: list[Any], at: int) -> tuple[str, str]:
+    """The words of a command before one of them."""
+    before: list[str] = []
+    for one in reversed(words[max(0, at - 8) : at] if isinstance(words[at], str) else ()):
+        if not isinstance(one, str) or len(one) > NEAR:
+            break
+        before.insert(0, one)
+    return (" ".join(before) + " ", "") if before and len(words[at]) <= NEAR else ("", "")
+
+
+class Located(NamedTuple):
+    """A secret in a JSON value. `path`: the keys and places of the text that holds it, from outside inwards; `masked`:
+    how a report shows it; `value`: itself, never to be printed.
+    """
+
+    path: tuple[str | int, ...]
+    kind: str
+    masked: str
+    value: str
+
+
+def located(value: Any) -> list[Located]:
+    """The secrets in a JSON value, in order. One in a JSON text within a text is found in its place there."""
+    found: dict[tuple[tuple[str | int, ...], str], Located] = {}
+    for leaf in leaves(value):
+        if _is_opaque(leaf.text):
+            continue
+        seen = [(leaf.text, one) for one in find_secrets(leaf.text)]
+        seen += [(leaf.whole, one) for one in _in_value(leaf, ()) if not seen]
+        for text, one in seen:
+            secret = text[one.start : one.end]
+            outer = [key for key in found if key[1] == secret and key[0] == leaf.path[: len(key[0])] != leaf.path]
+            for key in outer:
+                del found[key]
+            found.setdefault((leaf.path, secret), Located(leaf.path, one.kind, mask(text, one), secret))
+    return list(found.values())
+
+
+def _is_opaque(text: str) -> bool:
+    return len(text) < SHORTEST or OPAQUE.fullmatch(text) is not None
+
+
+def _in_value(leaf: Leaf, known: Iterable[str]) -> list[Secret]:
+    """The secrets in a text that are seen only with what is read with it; their places in `leaf.whole`."""
+    if not leaf.before:
+        return []
+    start, end = len(leaf.before), len(leaf.before) + len(leaf.text)
+    return [one for one in find_secrets(leaf.whole, known) if start <= one.start and one.end <= end]
+
+
+SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+"""Matches the end of the name of an environment variable that holds a secret."""
+
+
+def secret_values(env: Mapping[str, str]) -> list[str]:
+    """Values of environment variables with the name of a secret, the longest first."""
+    found = {value for name, value in env.items() if SECRET_NAME.search(name.upper()) and len(value) >= 8}
+    return sorted(found, key=lambda value: (-len(value), value))
+
+
+class Redactor:
+    """Takes secrets out. `known`: values that are secret wherever they stand; `count`: how many it took out."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self.known, self.count = tuple(known), 0
+        self._names: dict[str, str] = {}
+        self._counted: dict[object, int] = {}
+
+    @contextmanager
+    def counted_once(self, key: object) -> Iterator[None]:
+        """What is taken out of one thing is counted once, however often it is read."""
+        before = self.count
+        yield
+        new = self.count - before
+        self.count -= self._counted.get(key, 0)
+        self._counted[key] = new
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """What is taken out is not counted."""
+        before = self.count
+        yield
+        self.count = before
+
+    def finds(self, value: Any) -> bool:
+        """Whether a JSON value, or a text, holds a secret."""
+        texts = [leaf for leaf in leaves(value) if not self._is_opaque(leaf.text)]
+        together = "\n".join(text for leaf in texts for text in dict.fromkeys((leaf.text, leaf.whole)))
+        return bool(find_secrets(together, self.known)) and any(map(self._finds, texts))
+
+    def _is_opaque(self, text: str) -> bool:
+        return _is_opaque(text) and not any(one in text for one in self.known)
+
+    def _finds(self, leaf: Leaf) -> bool:
+        return bool(find_secrets(leaf.text, self.known)) or bool(_in_value(leaf, self.known))
+
+    def text(self, text: str) -> str:
+        """A text without its secrets."""
+        found, count = redact(text, self.known)
+        self.count += count
+        return found
+
+    def value(self, value: Any) -> Any:
+        """A JSON value without its secrets: the same object if it has none. What was JSON in a text stays JSON. Ids
+        with a secret in them get names of their own, the same ones wherever they stand.
+        """
+        return self._without(value) if self.finds(value) else value
+
+    def _without(self, value: Any) -> Any:
+        whole = [value]
+        waiting: list[tuple[dict[str, Any] | list[Any], str]] = [(whole, "")]
+        while waiting:
+            holder, name = waiting.pop()
+            places: list[Any] = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            words = [holder[place] for place in places]
+            for place, item in zip(places, words, strict=True):
+                key = place if isinstance(place, str) else name
+                if isinstance(item, dict | list):
+                    holder[place] = item.copy()
+                    waiting.append((holder[place], key))
+                elif isinstance(item, str):
+                    beside = _beside_key(place, item) if isinstance(place, str) else _behind_words(words, place)
+                    holder[place] = self._text(Leaf((), item, *beside), key)
+            if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):
+                renamed = {self.text(key): held for key, held in holder.items()}
+                holder.clear()
+                holder.update(renamed)
+        return whole[0]
+
+    def text_of(self, text: str) -> str:
+        """As `text`, but not counted."""
+        return redact(text, self.known)[0]
+
+    def _text(self, leaf: Leaf, key: str) -> str:
+        text = leaf.text
+        if self._is_opaque(text):
+            return text
+        inner = inside(text)
+        if inner is not None and self.finds(inner):
+            text = json.dumps(self._without(inner), ensure_ascii=not text.isascii() or "\\u" in text)
+        made = self.text(text)
+        if inner is not None and made != text and inside(made) is None:
+            made = text  # what is left was seen across the marks of JSON
+        beside = leaf._replace(text=made)
+        for one in reversed(_in_value(beside, self.known)):
+            start, end = one.start - len(leaf.before), one.end - len(leaf.before)
+            made = f"{made[:start]}…[redacted {end - start}]{made[end:]}"
+            self.count += 1
+        if made != leaf.text and key.lower().endswith("id") and not re.search(r"\s", leaf.text):
+            return self._names.setdefault(leaf.text, f"redacted-{len(self._names) + 1}")
+        return made
+
+    def lines(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Yields lines of JSON, without their ends, each without its secrets; a line that has none keeps its bytes."""
+        for line in lines:
+            try:
+                value = loads(line)
+            except ValueError:
+                yield exact(self.text(line.decode("utf-8", "backslashreplace")))
+                continue
+            made = self.value(value)
+            yield line if made is value else dumps(made).encode("ascii")
