@@ -7,9 +7,10 @@ they are counted now, newest session first, for one second. The other sessions s
 from __future__ import annotations
 
 import os
+import shlex
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -31,7 +32,8 @@ from ctxkit.search.file_cache import CachedTokens
 from ctxkit.search.naming import AGENTS
 from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.search.resumed import sources
-from ctxkit.search.sessions import Session, find_files
+from ctxkit.search.sessions import Session, find_files, find_sessions
+from ctxkit.store.folder import file_name
 
 SHOWN = 5
 """Sessions on the screen."""
@@ -44,6 +46,8 @@ BAR = 10
 """Cells of the bar."""
 WIDE = 60
 """Columns from which a session takes one line."""
+ENDING = ".jsonl"
+"""Of the logs of this folder that are shown; other files of JSON are rarely logs."""
 NEXT = ("show", "forget", "compact", "resume")
 """Commands to type next."""
 
@@ -57,11 +61,12 @@ class Fullness(NamedTuple):
 
 
 def show() -> bool:
-    """Print the screen; False if this project has no session."""
+    """Print the screen; False if this project has no session, and this folder no log."""
     try:
         here = project()
     except NoSuchLog:
         return False
+    logs = _logs_here()
     with streams.progress("looking for sessions", "files") as step:
         with closing(project_sessions(os.environ, here)) as files:
             some = list(islice(files, SHOWN + 1))
@@ -70,17 +75,30 @@ def show() -> bool:
             streams.warn(error.message, error)
         by_path = {str(one.path): one for one in found.sessions}
         shown = [by_path[one.path] for one in some[:SHOWN] if one.path in by_path]
-        if not shown:
+        if not shown and not logs:
             return False
         begun = time.monotonic()
         full = [_fullness(one, count=time.monotonic() - begun < PATIENCE) for one in shown]
     names = {one.path: name for one, name in zip(some, NAMES, strict=False)}
     said = remarks(shown, names, sources(os.environ))
-    for line in lines(shown, full, home_short(here.folder), layout.width(), said, more=len(some) > SHOWN):
+    for line in lines(shown, full, home_short(here.folder), layout.width(), said, logs=logs, more=len(some) > SHOWN):
         streams.out(*line)
     for text in abnormal_ends():
         streams.warn(text)
     return True
+
+
+def _logs_here() -> list[Session]:
+    """The logs of the current folder itself that changed last; what is no log, or cannot be read, is left out."""
+    found: list[tuple[float, str]] = []
+    with suppress(OSError), os.scandir() as entries:
+        for one in entries:
+            if one.name.endswith(ENDING) and one.is_file():
+                found.append((-one.stat().st_mtime, file_name(one.name)))
+    try:
+        return find_sessions([name for _, name in sorted(found)[:SHOWN]]).sessions if found else []
+    except CtxkitError:
+        return []
 
 
 def _fullness(one: Session, *, count: bool) -> Fullness:
@@ -114,24 +132,34 @@ def _level(one: Session, percent: float) -> str:
 
 
 def lines(
-    some: list[Session], full: list[Fullness], top: str, width: int, said: list[str], *, more: bool
-) -> Iterator[Line]:
-    """The lines of the screen, in `width` columns. `said`: what else is said of each session."""
+    some: list[Session], full: list[Fullness], top: str, width: int, said: list[str], *, logs: Sequence[Session] = (),
+    more: bool,
+) -> Iterator[Line]:  # fmt: skip
+    """The lines of the screen, in `width` columns. `said`: what else is said of each session; `logs`: of the folder."""
     yield from wrapped([Styled(top, "bold")], width, 2, hard=True)
     agents = [_agent(one) for one in some]
     ages = [ago(time.time() - one.written) for one in some]
-    wide = max(map(len, agents)), max(map(len, ages))
+    wide = max(map(len, agents), default=0), max(map(len, ages), default=0)
     for name, one, agent, age, held, more_of_it in zip(NAMES, some, agents, ages, full, said, strict=False):
         yield from _session(name, one, f"{agent:{wide[0]}}", f"{age:>{wide[1]}}", held, width)
         if more_of_it:
             yield from wrapped(["    ", Styled(more_of_it, "dim")], width, 4, hard=True)
     if more:
         yield from wrapped([Styled("    ctxkit sessions --here lists the others", "dim")], width, 6, hard=True)
+    if logs:
+        title = "Logs in this folder" if some else "No agent's session; logs in this folder"
+        yield from wrapped([Styled(title, "dim")], width, 2, hard=True)
+        for one in logs:
+            name = [Styled(str(one.path), "bold"), f"  {layout.count(one.glance.messages, 'message')}"]
+            yield from wrapped(name, width, 4, hard=True)
     yield []
     hang = 22 if width >= WIDE else 6
+    first = "@" if some or not logs else shlex.quote(str(logs[0].path))
     for command in NEXT:
-        start = f"  ctxkit {command} @"
-        yield from wrapped([Styled(start, "bold"), " " * (22 - len(start)), COMMANDS[command].summary], width, hang)
+        start = f"  ctxkit {command} {first}"
+        yield from wrapped(
+            [Styled(start, "bold"), " " * max(22 - len(start), 2), COMMANDS[command].summary], width, hang
+        )
     yield from wrapped([Styled("  ctxkit --help", "bold"), " " * 7, "all commands"], width, hang)
 
 

@@ -345,7 +345,10 @@ def nothing(log: OpenLog, why: str = "") -> NothingToSend:
         return NothingToSend(f"nothing to send: {log.opening.name} {why}", "ctxkit why LOG N explains it")
     total = len(log.messages)
     held = f"has no messages: all {total} are out of its context" if total else "has no messages"
-    return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N explains it" if total else "")
+    hint = "" if log.opening.path is not None else "a pipe begins with -: ctxkit add - TEXT <LOG | ctxkit export -"
+    return NothingToSend(
+        f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N explains it" if total else hint
+    )
 
 
 def untouched(log: OpenLog) -> bool:

@@ -31,7 +31,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
+from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownFormat, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.logfile.read import Opening, Partial, Progress, back, identity_of, read
 from ctxkit.logfile.read import content_of as content_in
@@ -147,10 +147,16 @@ class OpenLog:
             loaded.append(config)
             return str(format or loaded[0]["format"])
 
-        opening = read(
-            log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before,
-            partial=partial, own=own,
-        )  # fmt: skip
+        try:
+            opening = read(
+                log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before,
+                partial=partial, own=own,
+            )  # fmt: skip
+        except UnknownFormat as error:
+            if loaded and not format and loaded[0].origin("format") != "default":
+                said = f"`format` is set ({loaded[0].origin('format')})"
+                error.hint = f"{said}: `ctxkit config LOG unset format`, or --from auto"
+            raise
         opened = cls(opening, loaded[0], clock=clock)
         opened.cache_folder = user_cache(known)
         return opened

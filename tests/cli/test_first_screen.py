@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -45,6 +46,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def spans(line: list[object]) -> str:
     """A line without its styles."""
     return "".join(span if isinstance(span, str) else span.text for span in line)  # type: ignore[attr-defined]
+
+
+def test_logs_of_this_folder(home: Path) -> None:
+    """They are shown too, beside the agents' sessions and without any; what is no log is not."""
+    Path("chat.jsonl").write_bytes(b'{"role":"user","content":"hi"}\n')
+    Path("rows.jsonl").write_bytes(b'{"a":1}\n')
+    text = re.sub(r"\x1b\[[0-9;]*m", "", ctxkit(terminal=True, screen=True).text)
+    assert "Logs in this folder\nchat.jsonl  1 message\n" in text and "rows.jsonl" not in text
+    assert "ctxkit show @" in text
+    shutil.rmtree(home / ".claude")
+    shutil.rmtree(home / ".codex")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", ctxkit(terminal=True, screen=True).text)
+    assert "No agent's session; logs in this folder\nchat.jsonl  1 message\n" in text
+    assert "ctxkit show chat.jsonl" in text and "@" not in text
 
 
 def test_what_is_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

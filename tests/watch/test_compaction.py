@@ -165,5 +165,5 @@ def test_a_log_of_another_program(tmp_path: Path) -> None:
     assert end.resume is not None and "claude --resume " in end.resume
     made = list((Path(os.environ["HOME"]) / ".claude/projects").rglob("*.jsonl"))
     assert [one.stem for one in made] == [end.resume.split("claude --resume ")[1].split()[0]]
-    assert sources(os.environ) == {str(made[0]): str(path)}, "`@` knows it for a copy"
+    assert sources(os.environ)[str(made[0])] == str(path), "`@` knows it for a copy"
     assert [one.name for one in Log.open(path).ledger.entries] == ["compact"]

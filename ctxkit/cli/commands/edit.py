@@ -35,12 +35,13 @@ def command(
 ) -> None:
     """Edit the context in an editor: delete, reorder, change, add, bring back.
 
-    The editor is $VISUAL, else $EDITOR, else, on a terminal, vi. The draft holds all messages of the log, with a line
-    `%% NUMBER TIME ROLE` before each. Messages that are out of the context are commented out, with their state: remove
-    the # to bring one back, even from before a clear. With numbers or criteria the draft holds only those messages, and
-    the others stay as they are. If you save the draft unchanged, nothing changes; if it has no message left, the edit
-    is cancelled. After a mistake the editor opens again and shows the error at its line; without a terminal: exit 65,
-    and the draft is kept. --print and --draft need no editor: --draft takes what --print printed.
+    The editor is $VISUAL, else $EDITOR, else, on a terminal, vi; in a pipe one must be named. The draft holds all
+    messages of the log, with a line `%% NUMBER TIME ROLE` before each. Messages that are out of the context are
+    commented out, with their state: remove the # to bring one back, even from before a clear. With numbers or criteria
+    the draft holds only those messages, and the others stay as they are. If you save the draft unchanged, nothing
+    changes; if it has no message left, the edit is cancelled. After a mistake the editor opens again and shows the
+    error at its line; without a terminal: exit 65, and the draft is kept. --print and --draft need no editor: --draft
+    takes what --print printed.
 
     --plain: the draft is a conversation, with a line `[TIME] NAME: TEXT` for each message, and [new] for a new one.
     What this form cannot say (calls, results, images, thinking) is a line <<...>>, which stays as it is.

@@ -15,7 +15,8 @@ from ctxkit.api.log import Log
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
-from ctxkit.errors import BadConfig, BadDraft, EditorFailed
+from ctxkit.core.text.utf8 import utf8
+from ctxkit.errors import BadConfig, BadDraft, CannotCreate, CtxkitError, EditorFailed, NothingChanges, reason_of
 
 USUAL = "vi"
 """The default, on a terminal only: elsewhere it would wait for keys that nobody types."""
@@ -34,6 +35,8 @@ def edit(log: Log, asked: Selection, *, only_context: bool, plain: bool = False)
     from ctxkit.store.drafts import left
 
     beside = log.opening.sidecar
+    if log.opening.path is None and any(os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR")):
+        return _edit_stream(log, asked, only_context=only_context, plain=plain)
     if beside is not None and log.opening.path is not None:
         command(os.environ)  # without an editor no draft is written
     for path in left(beside) if beside is not None else ():
@@ -42,6 +45,45 @@ def edit(log: Log, asked: Selection, *, only_context: bool, plain: bool = False)
     op = Drafting(log, asked, run, _again, only_context=only_context, plain=plain).edit()
     if op is None and streams.on_terminal() and time.monotonic() - began < AT_ONCE:
         log.notes = ['the editor ended at once; if it has a window: EDITOR="code --wait"']
+    return op
+
+
+def _edit_stream(log: Log, asked: Selection, *, only_context: bool, plain: bool) -> Op | None:
+    """Edit a log on standard input. It has no sidecar: the draft is in a folder of its own in the user's cache, and
+    stays there, named in the hint, if it cannot be applied.
+    """
+    import shutil
+    import tempfile
+
+    from ctxkit.edit.edit import Editing
+    from ctxkit.store.private import make_private
+    from ctxkit.store.sidecar import user_cache
+
+    given = Editing.of(log, asked, only_context=only_context, plain=plain).text
+    try:
+        make_private(user_cache(os.environ))
+        folder = Path(tempfile.mkdtemp(prefix="draft-", dir=user_cache(os.environ)))  # 0700
+        path = folder / "draft.txt"
+        path.write_bytes(utf8(given))
+    except OSError as error:
+        text = f"{user_cache(os.environ)}: cannot create a draft: {reason_of(error)}: nothing was changed"
+        raise CannotCreate(text, HINT) from error
+    changed = False
+    try:
+        run(path)
+        try:
+            edited = path.read_bytes().decode()
+        except (OSError, ValueError) as error:
+            raise BadDraft(f"{path}: the draft cannot be read: {error}: nothing was changed") from error
+        changed = edited != given
+        op = log.edit(edited)
+    except CtxkitError as error:
+        if not changed or isinstance(error, NothingChanges):
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            error.hint = f"the draft is kept: ctxkit edit - --draft {path}"
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
     return op
 
 

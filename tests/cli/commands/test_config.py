@@ -354,3 +354,14 @@ def test_every_document_that_is_missing_is_named(tmp_path: Path) -> None:
     assert ran.code == 78
     assert "assembly.docs: gone.md: no such file; lost.md: no such file: nothing was changed" in ran.err
     assert ran.err.endswith("hint: write paths relative to the log's folder\n")
+
+
+def test_a_format_that_does_not_fit(tmp_path: Path) -> None:
+    """Where the config names a format that the log is not of, the hint names the config, and what takes it back."""
+    path = small(tmp_path)
+    good("config", path, "set", "format", "codex")
+    ran = ctxkit("show", path)
+    assert ran.code == 65 and "hint: `format` is set (" in ran.err and "unset format`, or --from auto" in ran.err
+    assert good("show", path, "--from", "auto").out
+    good("config", path, "unset", "format")
+    assert good("show", path).out

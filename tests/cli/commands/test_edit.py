@@ -163,6 +163,22 @@ def test_what_does_not_go_together(tmp_path: Path, words: tuple[str, ...]) -> No
     assert ctxkit("edit", path, *words).code == 2 and path.read_bytes() == SMALL
 
 
+def test_an_editor_in_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`edit -` runs a program that $EDITOR names; what it makes wrong is kept, and named."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    log = b'{"role":"user","content":"hi"}\n{"role":"assistant","content":"yo"}\n'
+    monkeypatch.setenv("EDITOR", "sed -i s/^yo$/yes/")
+    ran = good("edit", "-", stdin=log)
+    assert ran.out.startswith(log) and good("show", "-", "--oneline", stdin=ran.out).text.split()[-1] == "yes"
+    assert not list((tmp_path / "ctxkit").glob("draft-*"))
+    monkeypatch.setenv("EDITOR", "sed -i s/^%%=.*//")
+    wrong = ctxkit("edit", "-", stdin=log)
+    (kept,) = (tmp_path / "ctxkit").glob("draft-*/draft.txt")
+    assert (wrong.code, wrong.out) == (65, b"") and str(kept) in wrong.err
+    monkeypatch.delenv("EDITOR")
+    assert "ctxkit edit - --draft FILE" in ctxkit("edit", "-", stdin=log).err
+
+
 def test_a_foreign_log_in_a_pipe(tmp_path: Path) -> None:
     """The same context as of the file with its sidecar, whose ops a draft knows either way."""
     path = tmp_path / "session.jsonl"

@@ -232,3 +232,9 @@ def test_pictures_that_the_provider_refuses(tmp_path: Path) -> None:
     ran = good("export", path, "--to", "anthropic", "--max-tokens", "1M", "--no-fit-images")
     assert refused in ran.err
     assert good("log", path).out == b""
+
+
+def test_an_empty_pipe() -> None:
+    """The hint says how a pipe begins: `add LOG TEXT | export -` passes nothing on."""
+    ran = ctxkit("export", "-", "--to", "openai", stdin=b"")
+    assert ran.code == 1 and "hint: a pipe begins with -: ctxkit add - TEXT <LOG | ctxkit export -" in ran.err
