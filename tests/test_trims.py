@@ -47,7 +47,7 @@ def test_a_run_of_an_agent(folder: str, steps: int) -> None:
         assert log is not None
         kept = log.names()
         assert kept[:2] == file.names[:2] and kept[-2:] == file.names[-2:]
-        assert counted(contents_of(log)) > file.total * share * 0.7  # no more leaves than has to
+        assert counted(contents_of(log), log.model) > file.total * share * 0.7  # no more leaves than has to
 
 
 @pytest.mark.full("300 steps")
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     budget = file.total // 2
     assert checked(file, budget) is not None
     if name == "reference":
-        monkeypatch.setattr("tests.trims.counted", lambda contents: budget + 1)
+        monkeypatch.setattr("tests.trims.counted", lambda contents, model: budget + 1)
     elif name == "step":
         pair = next(step for step in file.steps if len(step) > 1)
         monkeypatch.setattr(file.state.steps, "members", lambda n: [*pair, *file.names])
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert log is not None
         file.answer = next(tuple(step) for step in file.steps if not {*step}.intersection(log.names()))
     else:
-        monkeypatch.setattr("tests.trims.counted", lambda contents: budget // 2)
+        monkeypatch.setattr("tests.trims.counted", lambda contents, model: budget // 2)
         monkeypatch.setattr(File, "oldest_first", lambda *_: 0)
     with pytest.raises(Wrong):
         checked(file, budget)

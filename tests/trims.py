@@ -33,6 +33,7 @@ from ctxkit.core.strategies import OF_TRIM, OLDEST
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
 from ctxkit.measure.count import PER_MESSAGE, counted_text, other_tokens
 from ctxkit.tokens.encodings import encoding
+from ctxkit.tokens.pictures import picture_rule, picture_tokens
 from ctxkit.trim.trim import Trimming, TrimRequest, as_op
 from tests.shared import HERE, SHARED
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
@@ -117,10 +118,14 @@ def _of_file(path: Path) -> Iterator[Case]:
         return
 
 
-def counted(contents: Sequence[Content]) -> int:
+def counted(contents: Sequence[Content], model: str) -> int:
     """The reference: a plain tiktoken loop over words, and what docs/tokens.md says stands around them."""
-    encode = encoding("o200k_base")._tiktoken.encode_ordinary
-    return sum(PER_MESSAGE + len(encode(counted_text(content))) + other_tokens(content.parts) for content in contents)
+    encode, rule = encoding("o200k_base")._tiktoken.encode_ordinary, picture_rule(model)
+
+    def other(content: Content) -> int:
+        return other_tokens(content.parts, lambda image: picture_tokens(image, rule))
+
+    return sum(PER_MESSAGE + len(encode(counted_text(content))) + other(content) for content in contents)
 
 
 def contents_of(log: Log) -> list[Content]:
@@ -137,7 +142,8 @@ class File:
         self.state = self.log.state()
         self.names = self.log.names()
         self.contents = contents_of(self.log)
-        self.sizes = {name: counted([content]) for name, content in zip(self.names, self.contents, strict=True)}
+        one_by_one = (counted([content], self.log.model) for content in self.contents)
+        self.sizes = dict(zip(self.names, one_by_one, strict=True))
         self.total = sum(self.sizes.values())
         self.steps = list(self._steps())
         self.first = next((n for n in self.names if self.state.is_first(n)), None)
@@ -257,8 +263,9 @@ class Fill(NamedTuple):
 def filled(file: File, log: Log, budget: int) -> Fill:
     """How `log`, the file trimmed, uses its budget. Raises Wrong where anything was given up in vain."""
     kept, contents = set(log.names()), contents_of(log)
-    used = counted(contents)
-    brief = {name: counted([one]) for name, one in zip(log.names(), contents, strict=True) if name in file.summaries}
+    used, model = counted(contents, log.model), log.model
+    listed = zip(log.names(), contents, strict=True)
+    brief = {name: counted([one], model) for name, one in listed if name in file.summaries}
     if used > budget:
         raise Wrong(f"{used} tokens by the reference, {budget} were allowed")
     sizes = {tuple(step): sum(file.sizes[name] for name in step) for step in file.steps}

@@ -21,7 +21,7 @@ from ctxkit.core.text.json_text import canonical, finite
 from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of
-from ctxkit.measure.count import PER_IMAGE, Counting
+from ctxkit.measure.count import Counting
 from ctxkit.store.keys import amount
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def _exceeds(counting: Counting, role: str, part: Part, larger: PartSize) -> boo
 
 
 def _tokens(counting: Counting, role: str, part: Part) -> int:
-    return PER_IMAGE if isinstance(part, Image) else counting.of_contents([Content(role, [part])])[0]
+    if isinstance(part, Image):
+        return counting.counter.tokens(counting.picture(part))
+    return counting.of_contents([Content(role, [part])])[0]
 
 
 def _size(part: Part) -> int:

@@ -20,7 +20,7 @@ from ctxkit.core.derive.outcome import outcome
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, stopped
 from ctxkit.core.derive.synthetic_messages import kind as synthetic_kind
 from ctxkit.core.derive.tail import condition, interrupted, newest_first, newest_shown
-from ctxkit.core.derive.usage import cost, reply_id, total, usage
+from ctxkit.core.derive.usage import SIZE_ROLE, cost, reply_id, total, usage
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content, Message, Result, Text
 from ctxkit.core.ops import Compact
@@ -320,7 +320,8 @@ class _LogRows:
 
     def _requests(self) -> Iterator[Row]:
         """Each request once: a reply may be in parts between results (Claude Code), a count told twice (Codex), and one
-        that a log inherited is a request of the log that made it.
+        that a log inherited is a request of the log that made it. A size of the context alone is no request (Copilot
+        CLI, Goose).
         """
         log = self.log
         before = None
@@ -331,7 +332,8 @@ class _LogRows:
             own = self._content(message.n).rows
             found = log.usage_rows(message.n) if message.n in log.transcript.counts else own
             counted, so_far = usage(found), total(found)
-            if counted is None or (so_far is not None and so_far == before):
+            size_alone = counted is not None and counted.whole and found[0].get("role") != SIZE_ROLE
+            if counted is None or size_alone or (so_far is not None and so_far == before):
                 continue
             before, more, id = so_far, cost(found), reply_id(own) or message.n
             first = made.get(id, {"n": message.n, "ts": self._moment(message.n)})

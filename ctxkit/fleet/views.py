@@ -30,9 +30,17 @@ ID = ViewColumn("transcript_id", "the transcript, as in all tables")
 
 _COMPACTED = "(NOT o.void AND (o.kind = 'compact' OR (o.kind = 'program' AND o.label LIKE 'compacted by %')))"
 """Which rows of `ops o` are compactions in force: ctxkit's and the programs' own. COMPACTED in the SQL below."""
+_REQUESTED = """(
+    SELECT * FROM requests QUALIFY ts IS NULL OR transcript_id = min(transcript_id) OVER (
+        PARTITION BY ts, model, input, cached, cache_write, output, reasoning
+    )
+)"""
+"""The rows of `requests`, without those of copied history: forks and resumed sessions hold a reply with its time and
+its counts, but it was asked for once. REQUESTED in the SQL below.
+"""
 
 VIEWS: dict[str, QueryView] = {
-    view.name: view._replace(sql=view.sql.replace("COMPACTED", _COMPACTED).strip())
+    view.name: view._replace(sql=view.sql.replace("COMPACTED", _COMPACTED).replace("REQUESTED", _REQUESTED).strip())
     for view in (
         QueryView(
             "largest_results",
@@ -154,7 +162,7 @@ ORDER BY tokens DESC, l.transcript_id, l.n, f.path
 SELECT model, count(DISTINCT transcript_id) AS sessions, count(*) AS requests, sum(input)::BIGINT AS input,
     sum(cached)::BIGINT AS cached, sum(cache_write)::BIGINT AS cache_write, sum(output)::BIGINT AS output,
     round(sum(cost), 6) AS cost
-FROM requests
+FROM REQUESTED
 GROUP BY model
 ORDER BY cost DESC NULLS LAST, input DESC, model
 """,
@@ -251,7 +259,7 @@ ORDER BY missed DESC, a.transcript_id, a.n
             """
 SELECT ts[1:10] AS day, count(DISTINCT transcript_id) AS sessions, count(*) AS requests, sum(input)::BIGINT AS input,
     sum(cached)::BIGINT AS cached, sum(output)::BIGINT AS output, round(sum(cost), 6) AS cost
-FROM requests
+FROM REQUESTED
 GROUP BY day
 ORDER BY day
 """,

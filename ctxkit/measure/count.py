@@ -6,9 +6,10 @@ wrote is a digest of its text. Status, diff, previews and trim count through thi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,12 @@ from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, NoCache, digest
 from ctxkit.tokens.counter import Counter, CounterAtHand, counter
 from ctxkit.tokens.models import bare
+from ctxkit.tokens.pictures import UNKNOWN, PictureRule, picture_rule, picture_tokens
 
 PER_MESSAGE = 4
 """Tokens around a message, for its role and its ends: OpenAI's figure; others are near it."""
 PER_CALL, PER_RESULT = 7, 5
 """Tokens around a call and around a result, measured on 636 calls and 622 results of recorded Codex sessions."""
-PER_IMAGE = 1500
-"""Tokens of a picture: about a megapixel with each provider. Its data is not read."""
 PER_SIGN = 0.19
 """Tokens of the base per character of a signature, which holds the hidden thinking. Fitted on 629 thoughts of recorded
 sessions: with it replies are counted within a tenth, without it within a quarter to a half (docs/tokens.md).
@@ -45,7 +45,7 @@ REMEMBERED = 1 << 16
 """The most counts kept in memory; then all are dropped, and looked up again."""
 AT_ONCE = 21 << 20
 """Characters that are counted at a time."""
-VERSION = b"4"
+VERSION = b"5"
 """Version of how a message is made text, part of each cache key. Raised, all messages are counted again."""
 
 
@@ -97,7 +97,7 @@ class Counting:
         """Tokens of each of these messages by the counter's base, without a factor."""
         listed = list(some)
         counted = self.counter.counts([counted_text(content) for content in listed])
-        around = (PER_MESSAGE + other_tokens(content.parts) for content in listed)
+        around = (PER_MESSAGE + other_tokens(content.parts, self.picture) for content in listed)
         return [n + more for n, more in zip(counted, around, strict=True)]
 
     def counted(self, names: Iterable[Name]) -> Iterator[int]:
@@ -130,7 +130,15 @@ class Counting:
         content = self.log.content(n)
         results: list[Part] = [part for part in content.parts if isinstance(part, Result)]
         [tokens] = self.counter.counts([counted_text(Content(content.role, results))])
-        return tokens + other_tokens(results)
+        return tokens + other_tokens(results, self.picture)
+
+    def picture(self, image: Image) -> int:
+        """Tokens of a picture by the counter's base: those that the provider counts, without the factor of texts."""
+        return ceil(picture_tokens(image, self._rule) / self.counter.factor)
+
+    @cached_property
+    def _rule(self) -> PictureRule:
+        return picture_rule(self.model)
 
     @cached_property
     def _rows(self) -> RowCounts:
@@ -158,7 +166,7 @@ class Counting:
                 unknown.discard(key)
                 content = self.log.full(one)
                 text = counted_text(content)
-                waiting[key] = text, PER_MESSAGE + other_tokens(content.parts)
+                waiting[key] = text, PER_MESSAGE + other_tokens(content.parts, self.picture)
                 size += len(text)
                 if size >= AT_ONCE:
                     self._count(waiting)
@@ -176,7 +184,7 @@ class Counting:
         """The cache key of a message: a digest of all bytes that it is made of."""
         if one.message is None or one.stub is not None:
             content = self.log.full(one)
-            made = f"{other_tokens(content.parts)}\n{counted_text(content)}"
+            made = f"{other_tokens(content.parts, self.picture)}\n{counted_text(content)}"
             return digest(exact(made), VERSION)
         source = self.log.opening.laid_out
         spans = ((one.message.offset, one.message.size), *one.message.more)
@@ -184,7 +192,8 @@ class Counting:
 
     @cached_property
     def _salt(self) -> bytes:
-        return VERSION + utf8(self.log.opening.format.name)
+        rule = utf8(f"{self._rule.name} {self.counter.factor}")  # what a picture counts is not the base's alone
+        return VERSION + utf8(self.log.opening.format.name) + rule
 
     @cached_property
     def _cache(self) -> Cache:
@@ -236,17 +245,17 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
             yield key, found
 
 
-def other_tokens(parts: Iterable[Part]) -> int:
+def other_tokens(parts: Iterable[Part], picture: Callable[[Image], int] = lambda _: UNKNOWN) -> int:
     """Tokens of what is not text: around calls and results, of pictures (also in results), of hidden thinking."""
     tokens = 0
     for part in parts:
         match part:
             case Image():
-                tokens += PER_IMAGE
+                tokens += picture(part)
             case Call():
                 tokens += PER_CALL
             case Result(content=inner):
-                tokens += PER_RESULT + (other_tokens(inner) if isinstance(inner, list) else 0)
+                tokens += PER_RESULT + (other_tokens(inner, picture) if isinstance(inner, list) else 0)
             case Other(raw=raw):
                 tokens += round(sum(OPAQUE[key] * len(str(value)) for key, value in _leaves(raw) if key in OPAQUE))
             case Thinking(text=text, raw={"signature": str(hidden)} | {"encrypted_content": str(hidden)}):

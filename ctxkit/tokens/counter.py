@@ -11,12 +11,14 @@ from typing import Protocol
 
 from ctxkit.errors import Usage
 from ctxkit.tokens import word_shapes
-from ctxkit.tokens.models import TYPICAL, named
+from ctxkit.tokens.models import NEWER, TYPICAL, named
 from ctxkit.tokens.ranks import NoRanksError, carried
 
 AUTO = "auto"
 REMEMBERED = 32 << 20
 """The most characters of texts whose counts by a program's own counter are kept in memory."""
+UNMEASURED = frozenset(known.family for known in NEWER)
+"""Families whose encoding is taken from an older model."""
 MOST = 10**9
 """The most tokens that an own counter may give for a text."""
 ROUGH = 1.1
@@ -54,7 +56,7 @@ class Counter:
     @property
     def plain(self) -> bool:
         """Whether an encoding counts, without a factor. If it is the model's own, the counts are the model's."""
-        return self.base != word_shapes.NAME and self.factor == 1.0
+        return self.base != word_shapes.NAME and self.factor == 1.0 and self.family not in UNMEASURED
 
     @property
     def factor(self) -> float:

@@ -94,6 +94,20 @@ MODELS = (
     Model(r"grok", "grok", "o200k_base", 1.15, 131_072),
 )
 """The first match is taken."""
+# A maker's next models, of which nothing is measured or published here: as its newest known ones.
+NEWER = (
+    Model(r"claude-(opus|sonnet|haiku|fable|mythos)-([6-9]|[12]\d)(?!\d)|claude-([6-9]|[12]\d)(?!\d)",
+          "claude-6 or newer, as claude-5", "o200k_base", 1.7, 1_000_000),
+    Model(r"gpt-([6-9]|[12]\d)(?![\da-z])", "gpt-6 or newer, as gpt-5", "o200k_base", 1.0, 922_000),
+    Model(r"o[5-9](-|$)", "o5 or newer, as o4", "o200k_base", 1.0, 200_000),
+    Model(r"qwen-?[4-9](?!\d)", "qwen4 or newer, as qwen3.6", "cl100k_base", 1.1, 262_144),
+    Model(r"(meta-)?llama-?[5-9](?!\d)", "llama 5 or newer, as llama 4", "cl100k_base", 1.1, 1_000_000),
+    Model(r"glm-[6-9](?!\d)", "glm-6 or newer, as glm-5.2", "o200k_base", 1.15, 1_000_000),
+    Model(r"grok-[5-9](?!\d)", "grok-5 or newer, as grok-4.5", "o200k_base", 1.15, 500_000),
+)  # fmt: skip
+"""Before MODELS. What litellm's table says of the very name counts more than their limits. The `family` says that it
+is none that was measured.
+"""
 TYPICAL = {"claude": 1.22, "claude-5": 1.55, "claude-opus-4-7": 1.55}
 """Family -> its measured factor, if MODELS has a raised one."""
 UNKNOWN = Model("", "unknown model", "o200k_base", 1.25, None)
@@ -110,18 +124,22 @@ LARGE = "[1m]"
 def named(model: str) -> Model:
     """Finds a model by its name; UNKNOWN for other names, and for "". `anthropic/claude-…` is `claude-…`."""
     name = bare(model)
-    found = next((known for known in MODELS if re.search(rf"(?:^|[^a-z0-9])(?:{known.pattern})", name)), UNKNOWN)
+    found = next(
+        (known for known in (*NEWER, *MODELS) if re.search(rf"(?:^|[^a-z0-9])(?:{known.pattern})", name)), UNKNOWN
+    )
     return found._replace(limit=MILLION) if model.lower().endswith(LARGE) and found is not UNKNOWN else found
 
 
 def limit(model: str, program: str = "") -> int | None:
-    """The limit of a model in tokens, by MODELS, else by litellm's table; None if unknown.
+    """The limit of a model in tokens, by MODELS, else by litellm's table, else by NEWER; None if unknown.
 
     `program`: the format of a program, which may have a smaller limit.
     """
     known = named(model)
     if known is UNKNOWN and model:
         return _litellm(model)
+    if known in NEWER and (listed := _litellm(model)) is not None:
+        return listed
     if known.limit is None or program not in PROGRAMS or model.lower().endswith(LARGE):
         return known.limit
     return min(known.limit, PROGRAMS[program][1])

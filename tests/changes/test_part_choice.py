@@ -88,9 +88,9 @@ def test_size(tmp_path: Path) -> None:
         return [(str(one.place), one.kind) for one in chosen(log, names, images=images, larger=size).parts]
 
     assert places("10kB", images=True) == places("10 KB") == [("(0, 1)", "image")]
-    assert places("1k") == [("(0, 1)", "image")] * 2
-    assert places("1499", images=True) == places(None, images=True) and not places("1500", images=True)
-    assert [kind for _, kind in places("3")] == ["text", "text", "image", "text", "image"]
+    assert places("10", images=True) == [("(0, 1)", "image")]  # 90 x 90 pixels are 16 tokens of Claude's, 9 x 9 one
+    assert places("16", images=True) == places("10", images=True) and not places("17", images=True)
+    assert [kind for _, kind in places("3")] == ["text", "text", "image", "text"]
     for wrong in ("2XB", "", "-5", "many", "1.5"):
         with pytest.raises(Usage):
             PartSize.of(wrong)

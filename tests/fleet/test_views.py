@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -225,6 +226,30 @@ def test_tokens_by_day(known: Answers) -> None:
     expected = [(day, len(sessions[day]), *sums[day], None) for day in sorted(sums)]
     assert max(map(len, sessions.values())) > 1
     assert [tuple(row.values()) for row in known.rows("tokens_by_day")] == expected
+
+
+def test_copied_history_counts_once(tmp_path: Path) -> None:
+    """A fork holds its parent's replies: the same message, time and counts are one request."""
+
+    def reply(session: str, name: str, second: int, tokens: int) -> dict[str, Any]:
+        used = {"input_tokens": tokens, "cache_read_input_tokens": 0, "output_tokens": 10}
+        said = {"id": name, "role": "assistant", "model": "claude-opus-4-6", "content": [], "usage": used}
+        said["content"] = [{"type": "text", "text": name}]
+        return {"type": "assistant", "uuid": f"{session}{name}", "parentUuid": None, "sessionId": session,
+                "timestamp": f"2026-10-02T09:00:{second:02}.000Z", "message": said}  # fmt: skip
+
+    shared = [("m1", 2, 1_000), ("m2", 4, 2_000)]
+    rows = {"parent": shared, "fork": [*shared, ("m3", 6, 3_000)]}
+    found = empty()
+    for session, replies in rows.items():
+        log = tmp_path / f"{session}.jsonl"
+        log.write_text("".join(json.dumps(reply(session, *one)) + "\n" for one in replies))
+        for name, some in rows_of(log).items():
+            found[name] += some
+    with Database.of_tables({name: table(name, found[name]) for name in TABLES}) as database:
+        for view in ("tokens_by_day", "cost_by_model"):
+            [counted] = database.query(f"SELECT requests, input FROM {view}").rows()
+            assert counted == (3, 6_000), view
 
 
 def test_slowest_turns(known: Answers) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.measure import count
-from ctxkit.measure.count import PER_CALL, PER_IMAGE, PER_MESSAGE, PER_RESULT, Counting
+from ctxkit.measure.count import PER_CALL, PER_MESSAGE, PER_RESULT, Counting
+from ctxkit.tokens.pictures import UNKNOWN
 from tests.cli.runner import SMALL, lines, message
 from tests.tokens.test_encodings import MADE
 
@@ -33,7 +34,7 @@ def test_pictures_count_flat() -> None:
     """Their data is no text, wherever they stand."""
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 10_000}}
     found = of(lines({"role": "user", "content": [{"type": "text", "text": "hi"}, picture, picture]}))
-    assert list(found.counted([1])) == [1 + PER_MESSAGE + 2 * PER_IMAGE]
+    assert list(found.counted([1])) == [1 + PER_MESSAGE + 2 * UNKNOWN]
 
 
 def test_calls_and_results_have_frames() -> None:

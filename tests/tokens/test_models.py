@@ -123,6 +123,60 @@ def test_models_of_real_sessions() -> None:
     assert {name for name in found if models.named(name) is models.UNKNOWN} == set()
 
 
+@pytest.mark.parametrize(
+    ("name", "family", "tokens"),
+    [
+        ("gpt-6.2-sol", "gpt-6 or newer, as gpt-5", 922_000),
+        ("openai/gpt-7", "gpt-6 or newer, as gpt-5", 922_000),
+        ("claude-opus-6", "claude-6 or newer, as claude-5", 1_000_000),
+        ("claude-opus-6-1", "claude-6 or newer, as claude-5", 1_000_000),
+        ("claude-6-sonnet", "claude-6 or newer, as claude-5", 1_000_000),
+        ("claude-opus-4-20250514", "claude", 200_000),
+        ("qwen4-max", "qwen4 or newer, as qwen3.6", 262_144),
+        ("grok-5", "grok-5 or newer, as grok-4.5", 500_000),
+        ("glm-6", "glm-6 or newer, as glm-5.2", 1_000_000),
+    ],
+)
+def test_newer_models(monkeypatch: pytest.MonkeyPatch, name: str, family: str, tokens: int) -> None:
+    """A model that is newer than the table is counted as the newest known one of its maker, and the counter says so."""
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    assert (models.named(name).family, models.limit(name)) == (family, tokens)
+    if family != "claude":
+        assert not counter("auto", name).plain and family in counter("auto", name).name
+
+
+def test_the_table_of_litellm_counts_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a newer model: its own row."""
+    spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(models, "find_spec", lambda name: spec)
+    (tmp_path / models.TABLE).write_text(json.dumps({"gpt-6": {"max_input_tokens": 400_000}}))
+    assert (models.limit("gpt-6"), models.limit("gpt-6.2"), models.limit("gpt-5")) == (400_000, 922_000, 272_000)
+
+
+MAKERS = frozenset({"openai", "anthropic", "gemini", "deepseek", "mistral", "xai", "moonshot", "dashscope", "zai"})
+"""Providers of litellm's table whose own models are counted here."""
+
+
+ASIDE = re.compile(
+    r"audio|lyria|voxtral|deep-research|gemma-|learnlm|moonshot-v1|computer-use|daybreak|rosalind-(discovery|research)"
+    r"|leanstral|pixtral|^chat-latest$|container$"
+)
+"""Models of theirs for sound, research and single tasks: litellm's own limit counts for these."""
+
+
+@pytest.mark.full("another release of litellm may list more models")
+def test_each_model_of_litellm_has_a_row() -> None:
+    """The chat models of these makers in the newest table of litellm: those without a row here are listed."""
+    spec = find_spec("litellm")
+    folder = LITELLM or (spec and spec.origin and str(Path(spec.origin).parent))
+    if not folder:
+        pytest.skip("litellm is not installed (set CTXKIT_LITELLM to the folder of its package)")
+    rows = json.loads((Path(folder) / models.TABLE).read_text())
+    chat = {name for name, row in rows.items() if row.get("mode") == "chat" and row.get("litellm_provider") in MAKERS}
+    missing = sorted(name for name in chat if models.named(name) is models.UNKNOWN)
+    assert len(chat) > 100 and [name for name in missing if not ASIDE.search(name)] == []
+
+
 def test_the_real_litellm() -> None:
     """Where it is installed (or `CTXKIT_LITELLM` names its folder): the names that our table lacks have a limit."""
     spec = find_spec("litellm")
