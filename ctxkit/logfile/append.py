@@ -43,6 +43,7 @@ BESIDE = "the change is beside the log; a pipe begins with ctxkit cat LOG"
 EACH = "say --own with each command on this log: without it a change goes beside it, and --own is refused from then on"
 """Said once of a log that is the user's by `--own` alone."""
 EMPTY = "--allow-empty takes it; in Python as_it_is=True"
+"""The hint at an empty text that is refused."""
 
 
 class OpsAppended(Exception):
