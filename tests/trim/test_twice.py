@@ -54,7 +54,7 @@ def cut(log: Log, budget: int) -> bool:
 LONG_FIRST = lines({"role": "user", "content": said("first", 4500)}, {"role": "user", "content": "And now?"})
 
 
-LEAST = 100
+LEAST = 200
 """The most tokens of the least part of anything: a step with the marks of what was cut, a line of a summary."""
 
 
