@@ -87,12 +87,18 @@ OPS: dict[str, tuple[str, ...]] = {
     "trim": ("ctxkit trim LOG --max-tokens 400 --keep-last 1",),
     "trim-inputs": ("ctxkit trim LOG --max-tokens 900 --clear-inputs",),
     "trim-episodes": ("ctxkit trim LOG --max-tokens 500 --strategy episodes",),
+    "trim-summary": (
+        "ctxkit compact LOG --target 45% --keep-last 1", "ctxkit trim LOG --max-tokens 200",
+    ),
     "edit": (EDITED,),
     "edit-plain": ("EDITOR='sed -i s/brief/short/' ctxkit edit LOG --plain",),
     "edit-some": ("EDITOR='sed -i s/aside/idea/' ctxkit edit LOG --last 3x",),
     "undo": ("ctxkit forget LOG 4-5", "ctxkit compact LOG --target 45% --keep-last 1", "ctxkit undo LOG 1"),
     "redo": ("ctxkit forget LOG 4-5", "ctxkit undo LOG", "ctxkit redo LOG"),
     "restore": ("ctxkit snapshot LOG -m kept", "ctxkit forget LOG 3-9", "ctxkit restore LOG latest"),
+    "restore-place": (
+        EDITED, "ctxkit snapshot LOG -m kept", "ctxkit forget LOG 3-9", "ctxkit restore LOG latest",
+    ),
     "restore-replace": (
         "ctxkit snapshot LOG -m kept --tag release", "ctxkit forget LOG 3-9", "ctxkit add LOG later",
         "ctxkit restore LOG kept --replace",

@@ -14,11 +14,15 @@ import msgspec
 from ctxkit.core.board import Key
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import ItemName, Name, Names
-from ctxkit.core.ops import PLACE_VERSION, VERSION, Edit, Item, LogPosition, Restore
+from ctxkit.core.ops import PLACE_VERSION, VERSION, Compact, Edit, Item, LogPosition, Restore
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso, seconds
+from ctxkit.errors import NothingChanges
+
+FORGETS = ("forget", "remember")
+"""The ops whose messages come back by no summary (replay: a summary never leaks what was forgotten)."""
 
 
 class RestoreRequest(msgspec.Struct, frozen=True):
@@ -40,7 +44,9 @@ class RestoreRequest(msgspec.Struct, frozen=True):
 
 
 def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
-    """The op that restores the snapshot. No op if all of it is visible already; with `replace` always one."""
+    """The op that restores the snapshot. No op if all of it is visible already; with `replace` always one. Raises
+    NothingChanges for a summary of what was forgotten.
+    """
     head = wish.kept.head
     called = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
     known = {"id": head.session_id, "at": msgspec.to_builtins(head.at)}
@@ -49,6 +55,12 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
         mode = "place"
     if wish.summary:
         item = summary_item(wish.kept)
+        for number, names in _forgotten(state, wish):
+            text = f"the summary of {called} may contain {state.brief(names)}, forgotten by op {number}"
+            raise NothingChanges(
+                f"{text}: nothing was changed",
+                f"ctxkit undo LOG {number}, or without --summary the messages themselves",
+            )
         if not wish.replace and _identity(item) in map(_identity, _brought(state, wish.visible)):
             return Decision(None, f"The summary of {called} is visible already: nothing appended.")
         op = Restore(at=at, items=[item], mode=mode, snapshot=known)
@@ -78,6 +90,28 @@ def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
             f"visible already, left where they are: {len(left)} of {len(wish.kept.messages)}{less and ', '}{less}"
         )
     return Decision(op, f"Restored {count} of {called}{'' if mode == 'place' else ', at the end'}.", notes)
+
+
+def _forgotten(state: State, wish: RestoreRequest) -> Iterator[tuple[int, Names]]:
+    """What the snapshot's summary was made of in this log and a forget or remember took out since: the op's number, and
+    the names. With what summaries in the snapshot told then: they may have been told again without it.
+    """
+    if not wish.own:
+        return
+    made_of = Names.of(name for held in wish.kept.held if (name := _name(held.n or held.origin)) is not None)
+    for name in made_of.items:
+        entry = state.ledger.by_id.get(name.op)
+        if entry is not None and isinstance(entry.op, Compact):
+            made_of |= Names.parse(entry.op.ids) | Names.parse(entry.op.tells)
+    then = seconds(wish.kept.head.timestamp) or 0
+    for out in state.board.outs:
+        names = out.names & made_of
+        if (
+            names
+            and out.kind in FORGETS
+            and (seconds(state.ledger.entries[out.source - 1].body.get("ts")) or then) >= then
+        ):
+            yield out.source, names
 
 
 def summary_item(kept: Snapshot) -> Item:

@@ -45,7 +45,7 @@ SHARE = 0.3
 LARGE = 0.1
 """A unit larger than this share of the budget is shortened before anything newer is dropped. If none is larger, no more
 than this share stays unused."""
-NEAR = 1 - LARGE
+NEAR = 0.95
 """The share of the budget that a plan uses, if something that fits is left."""
 TRIES = 8
 """How many times a plan tries to fill the last gap with a part of something."""
@@ -211,10 +211,12 @@ class _Room:
         self._widen(enough, self._least_wanted()[:TRIES])
         for place in islice(self._gone(), TRIES if self.used < enough else 0):
             self._shorten(place)
-            self._cut(self.cuts.words(place))
+            if self.sizes[place] > self.left:
+                self._cut_further(place)
             if self.sizes[place] <= self.left:
                 self._keep([place])
                 self._widen(enough, [cut for cut in self.made.values() if cut.unit == place])
+        oldest = self._oldest_first()  # anew: what stays has become longer
         if self.used < oldest.tokens:
             self._restore(oldest)
             self._keep_what_fits()
@@ -279,10 +281,7 @@ class _Room:
                     self._shorten(place)
             size = sum([self.sizes[place] for place in run])
         if size > self.left and TrimRank.ANSWER <= self.units[first].rank <= TrimRank.SUMMARY:
-            for cut in self.cuts.words(first):
-                if cut.name in self.made:
-                    self._revert(self.made[cut.name])
-                self._apply(cut)
+            self._cut_further(first)
             size = self.sizes[first]
         if size <= self.left:
             self._keep(run)
@@ -328,13 +327,16 @@ class _Room:
         self.tried.add(place)
         if place in self.large:
             self.large.remove(place)
-        self._cut(self.cuts.large(place))
-
-    def _cut(self, cuts: Iterable[Truncation]) -> None:
-        """Makes these cuts, but for messages that are cut already."""
-        for cut in cuts:
+        for cut in self.cuts.large(place):
             if cut.name not in self.made:
                 self._apply(cut)
+
+    def _cut_further(self, place: int) -> None:
+        """Leaves little of one unit, also of what is cut already."""
+        for cut in self.cuts.words(place):
+            if cut.name in self.made:
+                self._revert(self.made[cut.name])
+            self._apply(cut)
 
     def _apply(self, cut: Truncation) -> None:
         self.made[cut.name] = cut

@@ -46,8 +46,10 @@ class TextEnds(NamedTuple):
         return (head, tail) if head + tail < size else None
 
 
-STALE, OLD = TextEnds(300, 200), TextEnds(120, 80)
-"""STALE: for stale results, and results shortened for their size. OLD: for superseded results, and arguments."""
+STALE, OLD, LEAST = TextEnds(300, 200), TextEnds(120, 80), TextEnds(30, 20)
+"""STALE: for stale results, and results shortened for their size. OLD: for superseded results, and arguments. LEAST:
+for what fills the last gap, which may be small.
+"""
 HEAD = 0.6
 """The part of `TextEnds.share` that goes to the start."""
 FIRST = LONG
@@ -56,6 +58,8 @@ SUPERSEDED, OLD_RESULT, OLD_INPUT = "superseded by message", "stale result", "ol
 LARGE_RESULT, LARGE_INPUT, LONG_FIRST = "large result", "large input", "long first message"
 LEAST_USEFUL, LONG_TEXT = "without its least useful lines", "long text"
 PART_OF_HEAD = "without its least useful lines and a part of its head"
+ENDS = {**dict.fromkeys((OLD_RESULT, LARGE_RESULT, LONG_FIRST, LEAST_USEFUL, PART_OF_HEAD), STALE), LONG_TEXT: LEAST}
+"""What is kept of a text that is shortened for this reason; for every other OLD."""
 LEVELS = 100
 """The most levels of nested arguments: more than any tool has, and far fewer than the interpreter's limit."""
 STEPS, CLOSE = 6, 0.05
@@ -88,10 +92,10 @@ class Shortening:
         newest = set(held[len(held) - self.results :]) if self.results else set()
         superseded = {name: by for name in open_ if (by := self._superseded(name)) is not None}
         for name, by in superseded.items():
-            yield from self._cut(name, f"{SUPERSEDED} {by}", OLD)
+            yield from self._cut(name, f"{SUPERSEDED} {by}")
         for name in open_:
             if name not in newest and name not in superseded:
-                yield from self._cut(name, OLD_RESULT, STALE)
+                yield from self._cut(name, OLD_RESULT)
         if self.inputs:
             yield from self._old_inputs()
 
@@ -102,7 +106,7 @@ class Shortening:
         unit = self.units[place]
         if unit.rank == TrimRank.SUMMARY:
             for name in unit.names:
-                yield from self._cut(name, LEAST_USEFUL, STALE)
+                yield from self._cut(name, LEAST_USEFUL)
             return
         if unit.rank >= TrimRank.TASK:
             if len(unit.names) == 1 and self._is_long_first(unit.names[0], unit.tokens):
@@ -113,44 +117,47 @@ class Shortening:
             if one is None or not self._may(name, TrimRank.TASK):
                 continue
             if one.results or self.printed(name):
-                yield from self._cut(name, LARGE_RESULT, STALE)
+                yield from self._cut(name, LARGE_RESULT)
             elif one.calls and self._answered(name, one):
-                yield from self._cut(name, LARGE_INPUT, OLD)
+                yield from self._cut(name, LARGE_INPUT)
 
     def words(self, place: int) -> Iterator[Truncation]:
-        """Yields a cut of a unit that is one message of words; not of what the model thought with them. Of a summary
-        that leaves only a part of its head.
+        """Yields cuts of the texts of a unit that leave little of them: of results, arguments, and messages of words;
+        not of words with what the model thought. Of a summary that leaves only a part of its head.
         """
         [name, *more] = self.units[place].names
         if self.units[place].rank == TrimRank.SUMMARY and not more:
-            yield from self._cut(name, PART_OF_HEAD, STALE)
+            yield from self._cut(name, PART_OF_HEAD)
             return
-        if more or not self._may(name, TrimRank.SUMMARY):
-            return
-        if all(isinstance(part, Text) for part in unshortened(self.log, name).parts):
-            yield from self._cut(name, LONG_TEXT, STALE)
+        for name in self.units[place].names:
+            one = self._message(name)
+            if one is not None and one.calls and not one.results:
+                may = self._answered(name, one)
+            else:
+                may = all(isinstance(part, Text | Result) for part in unshortened(self.log, name).parts)
+            if may and self._may(name, TrimRank.SUMMARY):
+                yield from self._cut(name, LONG_TEXT)
 
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that keeps more of each text, by up to `tokens`; None if a few tries find none."""
         content = unshortened(self.log, cut.name)
-        ends = (
-            STALE
-            if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST, LONG_TEXT, LEAST_USEFUL, PART_OF_HEAD)
-            else OLD
-        )
+        ends = ENDS.get(cut.reason, OLD)
         found, target = None, max(1, cut.saves - tokens)
-        # kept share, tokens saved above the target: all of a message that was shortened before is more than it has now
-        low, high = (0.0, float(cut.saves - target)), (1.0, float(self.saves(cut.name, content) - target))
+        aim = (
+            target + (cut.saves - target) * CLOSE / 2
+        )  # not at the limit itself: a try that just fails would draw all others to it
+        # kept share, tokens saved above the aim: all of a message that was shortened before is more than it has now
+        low, high = (0.0, cut.saves - aim), (1.0, self.saves(cut.name, content) - aim)
         below: bool | None = None
         for _ in range(STEPS):
             share = low[0] + (high[0] - low[0]) * low[1] / max(1, low[1] - high[1])
             stub = self._stub(content, cut.reason, ends._replace(share=share))
             saves = 0 if stub is None else self.saves(cut.name, stubbed(content, stub))
             if saves < target:  # halving the other end keeps the tries from coming from one side alone
-                low, high = (low[0], low[1] / 2 if below is False else low[1]), (share, float(saves - target))
+                low, high = (low[0], low[1] / 2 if below is False else low[1]), (share, saves - aim)
                 below = False
                 continue
-            low, high = (share, float(saves - target)), (high[0], high[1] / 2 if below else high[1])
+            low, high = (share, saves - aim), (high[0], high[1] / 2 if below else high[1])
             below = True
             if saves < cut.saves:
                 found = cut._replace(stub=stub, saves=saves)
@@ -163,7 +170,7 @@ class Shortening:
         for name in held[: len(held) - self.results]:
             one = self._message(name)
             if one is not None and not one.results and self._may(name, TrimRank.EDITED) and self._answered(name, one):
-                yield from self._cut(name, OLD_INPUT, OLD)
+                yield from self._cut(name, OLD_INPUT)
 
     def _answered(self, name: Name, message: Message) -> bool:
         """Whether all calls of the message have results, and its step has no call twice."""
@@ -185,14 +192,14 @@ class Shortening:
 
     def _first(self, name: Name, tokens: int) -> Iterator[Truncation]:
         """Yields a cut of the first message that leaves at least FIRST tokens."""
-        for cut in self._cut(name, LONG_FIRST, STALE):
+        for cut in self._cut(name, LONG_FIRST):
             room = FIRST - (tokens - cut.saves)
             yield (self.wider(cut, room) or cut) if room > 0 else cut
 
-    def _cut(self, name: Name, reason: str, ends: TextEnds) -> Iterator[Truncation]:
+    def _cut(self, name: Name, reason: str) -> Iterator[Truncation]:
         """Yields a cut, if the message has fewer tokens with it than it has now."""
         content = unshortened(self.log, name)
-        stub = self._stub(content, reason, ends)
+        stub = self._stub(content, reason, ENDS.get(reason, OLD))
         saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
             yield Truncation(name, stub, saves, reason, self.places[name])
@@ -202,9 +209,10 @@ class Shortening:
         if reason in (LEAST_USEFUL, PART_OF_HEAD):
             whole = reason == LEAST_USEFUL
             return of_words(content, lambda text: self._fewer_lines(text, ends.share, whole_head=whole))
-        if reason in (OLD_INPUT, LARGE_INPUT):
+        kinds = {type(part) for part in content.parts}
+        if reason in (OLD_INPUT, LARGE_INPUT) or (Call in kinds and Result not in kinds):
             return _of_calls(content, reason, ends)
-        if reason in (LONG_FIRST, LONG_TEXT) or not any(isinstance(part, Result) for part in content.parts):
+        if reason == LONG_FIRST or Result not in kinds:
             return of_words(content, lambda text: _ends_of(text, reason, ends))
         return _of_results(content, reason, ends)
 

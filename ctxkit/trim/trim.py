@@ -434,14 +434,21 @@ def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
 
 
 def _unused(found: Trimming, made: TrimPlan) -> list[str]:
-    """A note on what is too large for the room that is left and cannot be shortened, if more than LARGE is left."""
+    """A note on the parts of which no more fits, dropped or shortened, if more than LARGE of the room is left."""
     room, gone = found.budget - found.after(made), {*made.dropped}
-    large = [unit for unit in found.units if unit.tokens > room and gone.issuperset(unit.names)]
-    if room <= LARGE * found.budget or not large:
+    if room <= LARGE * found.budget:
+        return []
+
+    def left_out(unit: TrimUnit) -> int:
+        cut = [name for name in unit.names if name in made.reasons]
+        return sum(found.tokens[name] - (0 if name in gone else found.left_of(made, name)) for name in cut)
+
+    large = [unit for unit in found.units if left_out(unit) > room]
+    if not large:
         return []
     named = [f"{found.state.brief(Names.of(unit.names))} ({unit.tokens:,} tokens)" for unit in large[-NAMED:]]
     more = f" and {len(large) - NAMED:,} more" if len(large) > NAMED else ""
-    return [f"{room:,} of {found.budget:,} tokens are not used: nothing can be cut in {', '.join(named)}{more}"]
+    return [f"{room:,} of {found.budget:,} tokens are not used: no more fits of {', '.join(named)}{more}"]
 
 
 def as_op(found: Trimming, made: TrimPlan) -> Trim | None:

@@ -36,6 +36,8 @@ PREPARED = (
 snapshot, an archetype."""
 NOTE = "ctxkit memory add 'python 3.11 runs the tests'"
 """What was done before an example of notes: they are kept by the path of the folder."""
+NOT_FORGOTTEN = "ctxkit undo chat.jsonl 2"
+"""What was done before the summary of a snapshot is brought in: it tells nothing that was forgotten since."""
 
 
 ANSWERS = {"diff": {0, 1}, "sessions": {0, 1}}
@@ -123,6 +125,8 @@ def test_examples_run(command: str, line: str, prepared: Path, tmp_path: Path, m
         monkeypatch.setenv("EDITOR", "sed -i '$s/$/./'")
         if command == "memory":
             assert ctxkit(*shlex.split(NOTE)[1:]).code == 0
+        if command == "restore" and "--summary" in line:
+            assert ctxkit(*shlex.split(NOT_FORGOTTEN)[1:]).code == 0
         ran = ctxkit(*shlex.split(line)[1:])
         output, status = ran.text + ran.err, ran.code
     ended = {128 + signal.SIGPIPE} if "| head" in line else set()  # which does not wait for the rest

@@ -17,7 +17,8 @@ from ctxkit.core.item_names import ItemName
 from ctxkit.core.ops import Restore
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.times import iso
-from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, Usage
+from ctxkit.core.visibility import Visibilities
+from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.snapshots.restore import is_own, loaded, steps_of, strange
 from ctxkit.snapshots.snapshot import keep
 from tests.cli.runner import FOREIGN, SMALL, lines, message
@@ -51,6 +52,18 @@ def file(folder: Path, content: bytes = SMALL, name: str = "log.jsonl") -> Log:
 def texts(log: Log) -> list[Any]:
     """What the context says."""
     return [record["content"] for record in keep(log, all=True).messages]
+
+
+def worked_on(log: Log, before: list[Command], since: list[Command]) -> Snapshot | None:
+    """The snapshot that was taken of it between these commands; None if there was nothing to take."""
+    for command in before:
+        tried(log, command)
+    if not log.names():
+        return None
+    kept = log.snapshot("x").kept
+    for command in since:
+        tried(log, command)
+    return kept
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -94,13 +107,9 @@ def test_append_brings_what_is_missing(
 ) -> None:
     """What is visible stays where it is, but for steps that come whole; a second time there is nothing to bring."""
     log = opened(as_bytes(records))
-    for command in before:
-        tried(log, command)
-    if not log.names():
+    kept = worked_on(log, before, since)
+    if kept is None:
         return
-    kept = log.snapshot("x").kept
-    for command in since:
-        tried(log, command)
     was = list(log.names())
     op = log.restore(kept, append=True)
     now = list(log.names())
@@ -123,13 +132,9 @@ def test_messages_return_to_their_places(
     second time there is nothing to bring, and undo gives the context from before.
     """
     log = opened(as_bytes(records))
-    for command in before:
-        tried(log, command)
-    if not log.names():
+    kept = worked_on(log, before, since)
+    if kept is None:
         return
-    kept = log.snapshot("x").kept
-    for command in since:
-        tried(log, command)
     was, shape = list(log.names()), picture(log)
     op = log.restore(kept)
     now = list(log.names())
@@ -165,6 +170,65 @@ def test_a_context_that_was_taken_apart_is_whole_again(
         tried(log, Command(name, number, drawn.draw(st.integers(0, 5))))
     log.restore(kept)
     assert list(log.names()) == was
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(conversations(), st.lists(WORK, max_size=3), st.lists(WORK, max_size=3), st.booleans())
+def test_no_summary_brings_back_what_was_forgotten(
+    records: list[dict[str, Any]], before: list[Command], since: list[Command], replace: bool
+) -> None:
+    """Whatever was done: it comes if nothing that it was made of was forgotten since."""
+    log = opened(as_bytes(records))
+    kept = worked_on(log, before, since)
+    if kept is None:
+        return
+    seen, shape = Visibilities(log.state()), picture(log)
+    gone = [held.n for held in kept.held if held.n and seen.of(held.n).kind in ("forget", "remember")]
+    try:
+        op = log.restore(kept, replace=replace, summary=True)
+    except NothingChanges as refused:
+        assert picture(log) == shape and "forgotten by op" in refused.message
+        assert any(entry.name in ("forget", "remember") and not entry.void for entry in log.ledger.entries)
+    else:
+        assert not gone and op is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "since", "comes"),
+    [
+        ("", "forget 3", False),
+        ("", "forget 3, clear", False),
+        ("", "clear", True),
+        ("", "remember 1-4", False),
+        ("", "forget 3, undo 1", True),
+        ("", "forget 3, recall 3", True),
+        ("forget 3", "", True),
+        ("forget 3", "forget 9", False),
+        ("compact 2-4", "forget 3", False),
+        ("compact 2-4, forget 9", "clear", True),
+    ],
+)
+def test_a_summary_after_a_forget(tmp_path: Path, before: str, since: str, comes: bool) -> None:
+    """Nor what a summary in the snapshot told; what was forgotten before it, or is back, is no hindrance."""
+    log = file(tmp_path)
+    now = [0.0]
+    log.clock = lambda: NOW + now[0]
+    taken: list[Snapshot] = []
+    for commands in (before, since):
+        for command in filter(None, commands.split(", ")):
+            now[0] += 10
+            name, _, names = command.partition(" ")
+            if name == "compact":
+                log.compact(names, summary="Looked at a.py.")
+            else:
+                getattr(log, name)(*([names] if names else []))
+        now[0] += 10
+        taken.append(keep(log))
+    if comes:
+        assert log.restore(taken[0], summary=True) is not None
+    else:
+        with pytest.raises(NothingChanges, match=r"may contain [\d,-]+, forgotten by op \d: nothing was changed"):
+            log.restore(taken[0], summary=True)
 
 
 def test_times(tmp_path: Path) -> None:
@@ -284,7 +348,10 @@ def test_a_stream_gets_the_same_op(tmp_path: Path) -> None:
     kept = file(tmp_path).snapshot("x").kept
     for more in ({}, {"replace": True}, {"summary": True}):
         log = opened(SMALL)
-        log.forget("3-6")
+        if "summary" in more:
+            log.clear()
+        else:
+            log.forget("3-6")
         raw = copied(log)
         path = tmp_path / f"{len(more)}{sorted(more)}.jsonl"
         path.write_bytes(raw)

@@ -506,7 +506,7 @@ def test_a_budget_below_the_size_keeps_the_memory(path: Path) -> None:
             continue
         assert summaries(seen) or whole < 2000
         assert size(seen) <= budget and seen.fitted is not None
-        assert 0.9 * budget <= size(seen) or any("nothing can be cut in" in words for words in seen.fitted.said)
+        assert 0.9 * budget <= size(seen) or any("no more fits of" in words for words in seen.fitted.said)
     assert log.opening.source is raw
 
 
@@ -523,7 +523,7 @@ def test_what_cannot_be_cut_is_named() -> None:
         log.trim(1000)
         assert (size(log) >= 900) == shortened == (3 in log.names())
         named = [note for note in log.notes if "are not used" in note]
-        assert [re.search(r"nothing can be cut in (\S+) ", note)[1] for note in named] == ([] if shortened else ["3"])  # type: ignore[index]
+        assert [re.search(r"no more fits of (\S+) ", note)[1] for note in named] == ([] if shortened else ["3"])  # type: ignore[index]
 
 
 def test_a_summary_of_a_program_that_leaves_is_named() -> None:

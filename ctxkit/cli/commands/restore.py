@@ -36,7 +36,8 @@ def command(
     Messages of the snapshot that are not visible now return to their places, with whole steps; those that were
     shortened come as copies. Messages of another log come at the end, as copies. --append puts all at the end.
     They keep their times for display; for windows they are as new as the restore. --replace takes everything else out:
-    the context is exactly the snapshot, in its order. --summary adds only its summary, and none of its messages.
+    the context is exactly the snapshot, in its order. --summary adds only its summary, and none of its messages; not
+    if some of them were forgotten since.
 
     ID names what `ctxkit snapshots LOG` lists. It can also be a file that `ctxkit snapshot` wrote; in a pipe only a
     file works: restore - FILE. Into another log, or with another model, it needs --yes. `ctxkit undo LOG` takes all of
