@@ -24,6 +24,7 @@ from ctxkit.tokens.reasoning import CHAT_FIELDS, CHUNK, DETAILS, GATEWAY, UNKNOW
 PUT_IN = "what is put around the messages was not there"
 """Why thinking does not count in a request with more than the messages."""
 
+
 class FirstChange(msgspec.Struct, frozen=True):
     """The first place where a context is not what preceded the log's thinking. `place`: in the context, from 0; `why`:
     what changed, in words.
