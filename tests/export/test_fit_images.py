@@ -120,7 +120,7 @@ def test_what_is_beyond_pictures_is_said(tmp_path: Path) -> None:
 def test_over_a_budget(tmp_path: Path) -> None:
     """What a trim left through which the log is looked at stays out."""
     log = Log.open(pictures.chat(tmp_path / "log.jsonl", CASES["22 of 2400 px"]))
-    log.fit(42_000)
+    log.fit(30_000)
     assert log.fitted is not None and log.fitted.op
     before = len(log.names())
     made = log.export("anthropic", fit_images=True)
