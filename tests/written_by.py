@@ -90,6 +90,9 @@ OPS: dict[str, tuple[str, ...]] = {
     "trim-summary": (
         "ctxkit compact LOG --target 45% --keep-last 1", "ctxkit trim LOG --max-tokens 200",
     ),
+    "forget-short": (
+        "ctxkit compact LOG --target 45% --keep-last 1", "ctxkit trim LOG --max-tokens 300", "ctxkit forget LOG 15-16",
+    ),
     "edit": (EDITED,),
     "edit-plain": ("EDITOR='sed -i s/brief/short/' ctxkit edit LOG --plain",),
     "edit-some": ("EDITOR='sed -i s/aside/idea/' ctxkit edit LOG --last 3x",),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Names
-from ctxkit.core.ops import Clear, Compact, Op
+from ctxkit.core.ops import Clear, Compact, Op, Resummarized
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError, Warned
 from ctxkit.logfile.append import UNKEPT, require_message, require_sayable
@@ -193,7 +193,7 @@ class Log(WritableLog):
 
         return forget_selection.remember(self, numbers, planning, asked)
 
-    def again(self, op: Compact, covered: Names, leave: Names) -> str | None:
+    def again(self, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """The summary of `op` written again for the messages `covered` only, because `leave` are forgotten; None if
         that is not possible.
         """

@@ -14,18 +14,28 @@ import msgspec
 from ctxkit.core.board import ContextItem
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ops import PARTS_VERSION, Compact, Forget, Index, LogPosition, Remember, Resummarized
+from ctxkit.core.ops import (
+    PARTS_VERSION,
+    SHORT_VERSION,
+    VERSION,
+    Compact,
+    Forget,
+    Index,
+    LogPosition,
+    Remember,
+    Resummarized,
+)
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.errors import NothingChanges
 
-Again = Callable[[Compact, Names, Names], str | None]
+Again = Callable[[Compact, Names, Names], Resummarized | None]
 """Writes the summary of a compact again from the original messages: gets the op, the names that it still covers, and
-those that leave; returns None if that is not possible.
+those that leave; returns its texts, or None if that is not possible.
 """
 
 
-def no_words(op: Compact, covered: Names, leave: Names) -> str | None:
+def no_words(op: Compact, covered: Names, leave: Names) -> Resummarized | None:
     """An `Again` that never writes a summary, for logs whose messages cannot be read."""
     return None
 
@@ -95,8 +105,8 @@ def forget(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no
     words, notes = _summaries(state, plan.asked | plan.planning, wish, again, named=wish.chosen | wish.planning)
     notes = _notes(state, plan) + notes
     op = Forget(
-        at=at, ids=str(plan.asked), planning=str(plan.planning), summaries=words, criteria=wish.criteria,
-        closed=str(plan.closed), skipped=str(plan.skipped), answer=wish.answer,
+        at=at, v=_version(words), ids=str(plan.asked), planning=str(plan.planning), summaries=words,
+        criteria=wish.criteria, closed=str(plan.closed), skipped=str(plan.skipped), answer=wish.answer,
     )  # fmt: skip
     said = f"Forgot {state.brief(plan.now)} ({_count(len(plan.now))})"
     if not plan.now:
@@ -196,7 +206,7 @@ def remember(state: State, at: LogPosition, wish: ForgetRequest, again: Again = 
         raise NothingChanges("nothing else is in the context: nothing was changed", "ctxkit show LOG prints it")
     words, notes = _summaries(state, ids | planning, wish, again)
     op = Remember(
-        at=at, ids=str(ids), planning=str(planning - ids), summaries=words, criteria=wish.criteria,
+        at=at, v=_version(words), ids=str(ids), planning=str(planning - ids), summaries=words, criteria=wish.criteria,
         skipped=str(((guarded - system) & state.present()) - keep | skipped), answer=wish.answer,
     )  # fmt: skip
     kept = len(state.present() - now)
@@ -259,9 +269,9 @@ def _summaries(
             continue
         label = state.label(name)
         rest = item.tells - hit
-        text = rewritten(state, item, rest, names, again) if rest and name not in named else None
-        if text is not None:
-            words.append(Resummarized(op=_wire(name, item), text=text, tells=str(rest)))
+        retold = rewritten(state, item, rest, names, again) if rest and name not in named else None
+        if retold is not None:
+            words.append(msgspec.structs.replace(retold, op=_wire(name, item), tells=str(rest)))
             notes.append(f"the summary {label} was written again without {state.say(hit)}")
         elif wish.keep_summary:
             words.append(Resummarized(op=_wire(name, item), keep=True))
@@ -292,8 +302,14 @@ def _count(messages: int) -> str:
     return f"{messages} message{'s' * (messages != 1)}"
 
 
-def rewritten(state: State, item: ContextItem, covered: Names, leave: Names, again: Again = no_words) -> str | None:
-    """The summary's new text for `covered` only; None if its strategy is not a rule that can be applied again."""
+def _version(words: Sequence[Resummarized]) -> int:
+    return SHORT_VERSION if any(retold.short is not None for retold in words) else VERSION
+
+
+def rewritten(
+    state: State, item: ContextItem, covered: Names, leave: Names, again: Again = no_words
+) -> Resummarized | None:
+    """The summary's new texts for `covered` only; None if its strategy is not a rule that can be applied again."""
     entry = state.ledger.by_id.get(item.name.op)
     op = entry.op if entry else None
     if not isinstance(op, Compact) or op.model is not None or not item.summary:

@@ -44,7 +44,7 @@ from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.messages import Content
-from ctxkit.core.ops import Compact, LogPosition
+from ctxkit.core.ops import Compact, LogPosition, Resummarized
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.sequences import Reiterable
 from ctxkit.core.state import PREAMBLE_ROLES
@@ -196,7 +196,7 @@ class Strategy(ABC):
             least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
         return f"{least}; the messages that stay have {plan.stays:,}"
 
-    def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> str | None:
+    def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """Makes the summary of `op` again, for the messages `covered` only; None if it cannot be made again. `leave`:
         the messages that leave the context now.
         """

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from ctxkit.compact.plan import load
 from ctxkit.core.item_names import Names
-from ctxkit.core.ops import Compact
+from ctxkit.core.ops import Compact, Resummarized
 from ctxkit.core.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
 
 
-def resummarize(log: WritableLog, op: Compact, covered: Names, leave: Names) -> str | None:
-    """The text of the summary of `op` for the messages `covered`; None if rules cannot make it, or not shorter than the
-    messages. `leave`: the messages that leave the context now.
+def resummarize(log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
+    """The texts of the summary of `op` for the messages `covered`; None if rules cannot make it, or not shorter than
+    the messages. `leave`: the messages that leave the context now.
     """
     return load(op.strategy).resummarize(log, op, covered, leave) if op.strategy in STRATEGIES else None

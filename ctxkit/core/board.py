@@ -202,15 +202,17 @@ class Board:
         item = self.items[name]
         return self._compacts.get(item.source) if item.summary else None
 
-    def retell(self, name: ItemName, text: str, without: Names) -> None:
+    def retell(self, name: ItemName, text: str, without: Names, short: str | None = None) -> None:
         """The item has a new text, and no longer stands for `without`. What an op shortened it to is shown no longer,
-        unless the new text has all of that.
+        unless the new text has all of that, but `short` if there is one.
         """
         item = self.items[name]
         stub = self.stubs.get(name)
-        if shortening(stub) is not None and not is_of(shortening(stub), text):
+        if shortening(stub) is not None and (short is not None or not is_of(shortening(stub), text)):
             if isinstance(stub, LeftOut):
-                self._update(self.stubs, {name: LeftOut(stub.parts)})
+                self._update(self.stubs, {name: LeftOut(stub.parts, short)})
+            elif short is not None:
+                self._update(self.stubs, {name: short})
             else:
                 self._note(self.stubs.__setitem__, name, self.stubs.pop(name))
         message = {**item.message, "content": text}

@@ -21,6 +21,8 @@ VERSION = 1
 """Of an op that says no other."""
 PARTS_VERSION = 2
 """Of a forget or trim that leaves parts out: an older ctxkit, which would leave out none, refuses it."""
+SHORT_VERSION = 3
+"""Of a forget or remember that writes a shortened summary again: an older ctxkit, which shows it whole, refuses."""
 PLACE_VERSION = 2
 """Of a restore by which messages return to their places: an older ctxkit would put them at the end, so it refuses."""
 SUM_DIGITS = 16
@@ -145,11 +147,13 @@ class Rewind(Envelope, tag="rewind"):
 class Resummarized(msgspec.Struct, omit_defaults=True):
     """What happens to the summary `op` when one of its messages is forgotten: it gets another `text`, or it is kept.
 
-    `tells`: the names that the text was made from; "": unknown.
+    `short`: what is shown of the text as long as another op shortens the summary; `tells`: the names that the text was
+    made from; "": unknown.
     """
 
     op: str
     text: str | None = None
+    short: str | None = None
     tells: str = ""
     keep: bool = False
 
@@ -392,6 +396,11 @@ Op: TypeAlias = (
 
 BY_NAME: dict[str, type[Op]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Op)}
 
+NEWEST: dict[type[Op], int] = {
+    Forget: SHORT_VERSION, Remember: SHORT_VERSION, Trim: PARTS_VERSION, Restore: PLACE_VERSION,
+}  # fmt: skip
+"""The newest version of the ops that have more than one."""
+
 ENVELOPE_FOLDED = frozenset({"at", "id", "v", "sum"})
 """The fields of the envelope that the replay reads."""
 
@@ -406,7 +415,7 @@ def parse(body: dict[str, Any]) -> Op | None:
     """
     kind = BY_NAME.get(body["ctxkit"])
     version = body.get("v", VERSION)
-    newest = PARTS_VERSION if kind in (Forget, Trim) else PLACE_VERSION if kind is Restore else VERSION
+    newest = NEWEST.get(kind, VERSION) if kind is not None else VERSION
     if kind is None or (isinstance(version, int) and version > newest):
         return None
     try:
@@ -457,6 +466,8 @@ def _converted(body: dict[str, Any], kind: type[Op]) -> Op:
             raise ValueError(f"`parts` need `v` {PARTS_VERSION}")
         if Names.parse(name).single is None or any(min(path(place)) < 0 for place in places):
             raise ValueError(f"{name!r}: {places} are not parts of a message")
+    if op.v < SHORT_VERSION and any(retold.short is not None for retold in getattr(op, "summaries", ())):
+        raise ValueError(f"`short` needs `v` {SHORT_VERSION}")
     if isinstance(op, Restore) and op.mode == "place" and op.v < PLACE_VERSION:
         raise ValueError(f"mode `place` needs `v` {PLACE_VERSION}")
     for item in getattr(op, "items", ()):

@@ -303,7 +303,7 @@ class Fold:
                 state.warnings.append(f"the summary {state.label(name)} is dropped, {told}")
                 self.drop(name, out.source)
             else:
-                self.board.retell(name, retold.text, out.names)
+                self.board.retell(name, retold.text, out.names, retold.short)
 
     def drop(self, name: ItemName, by: int) -> None:
         """An item leaves because of source `by`. If it is a summary, its compact is no longer in force."""

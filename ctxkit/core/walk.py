@@ -63,9 +63,9 @@ class WatchedBoard(Board):
         self.dropped[name] = Removal(item, names, self.journal)
         self.journal, self.back = journal, True
 
-    def retell(self, name: ItemName, text: str, without: Names) -> None:
+    def retell(self, name: ItemName, text: str, without: Names, short: str | None = None) -> None:
         """The item has other words."""
-        super().retell(name, text, without)
+        super().retell(name, text, without, short)
         self._came(Names(items=(name,)))
 
     def shorten(self, names: Names, content: Any) -> None:

@@ -15,7 +15,7 @@ from ctxkit.core.decision import Decision, Outcome, holds
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.item_names import Names
 from ctxkit.core.op_fit import stays_void
-from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
+from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, Resummarized, sealed
 from ctxkit.core.state import State
 from ctxkit.errors import UpdatedElsewhere, Usage
 from ctxkit.logfile.append import UNKEPT, AppendableLog, OpsAppended
@@ -165,7 +165,7 @@ class WritableLog(AppendableLog):
     def weigh(self, after: State) -> None:
         """Called with the state after an op: `Log` counts its tokens, if a token log is kept."""
 
-    def again(self, op: Compact, covered: Names, leave: Names) -> str | None:
+    def again(self, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """The summary of `op` written again for the messages `covered` only, because `leave` are forgotten; None if
         that is not possible.
         """

@@ -232,7 +232,7 @@ def test_an_older_reader_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path = pictures.chat(tmp_path / "log.jsonl", [LITTLE])
     Log.open(path).forget(images=True)
     Log.open(path).known_ops()
-    monkeypatch.setattr(ops, "PARTS_VERSION", 1)
+    monkeypatch.setitem(ops.NEWEST, ops.Forget, 1)
     with pytest.raises(UnknownOp, match=r"forget.*\(v 2\)"):
         Log.open(path).known_ops()
     assert build(Log.open(path).transcript).unknown

@@ -17,7 +17,7 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.ended_ops import ended
 from ctxkit.core.item_names import NOTHING, Names
 from ctxkit.core.ledger import build as build_ledger
-from ctxkit.core.ops import to_body
+from ctxkit.core.ops import Compact, Resummarized, to_body
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.select import Selection, parse_ids, resolve
 from ctxkit.core.state import State
@@ -34,7 +34,11 @@ FOLDER = ROOT / "fixtures" / "rules"
 
 def by_rule(state: State) -> forget.Again:
     """What makes a summary again that needs no message read: that of `truncate`."""
-    return lambda op, told, _: left_out(told, state.label) if op.strategy == "truncate" else None
+
+    def again(op: Compact, told: Names, _: Names) -> Resummarized | None:
+        return Resummarized(op=op.id, text=left_out(told, state.label)) if op.strategy == "truncate" else None
+
+    return again
 
 
 class Case(NamedTuple):

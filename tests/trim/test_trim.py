@@ -485,6 +485,26 @@ def test_a_forget_in_a_summary_makes_no_context_larger(share: float, tmp_path: P
         assert size(log) <= before and len(summaries(log)) == 1
 
 
+@pytest.mark.parametrize("share", [0.9, 0.6, 0.3])
+def test_an_undo_of_the_trim_gives_the_summary_without_the_message(share: float, tmp_path: Path) -> None:
+    """As long as if it had never been shortened; a redo makes it as short as it was."""
+    paths = tmp_path / "chat.jsonl", tmp_path / "other.jsonl"
+    log, other = map(condensed, paths)
+    trimmed = log.trim(int(size(log) * share))
+    log.forget([3])
+    short = summaries(log)
+    assert trimmed is not None
+    log.undo(trimmed.id)
+    [whole], [now] = summaries(log), short
+    assert len(now) < len(whole)
+    if not trimmed.ids:  # type: ignore[attr-defined]
+        other.forget([3])
+        assert [whole] == summaries(other)
+    assert [*map(summaries, map(opened, (path.read_bytes() for path in paths[:1])))] == [[whole]]
+    log.redo()
+    assert summaries(log) == short
+
+
 @pytest.mark.slow
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)

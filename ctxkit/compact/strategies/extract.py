@@ -5,11 +5,12 @@ from __future__ import annotations
 from ctxkit.compact.extraction import Extraction
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.content.text_segments import all_pieces
+from ctxkit.core.board import shortening
 from ctxkit.core.boundaries import as_told, stale
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content
-from ctxkit.core.ops import Compact
+from ctxkit.core.ops import Compact, Resummarized
 from ctxkit.logfile.commit import WritableLog
 from ctxkit.measure.count import Counting
 
@@ -23,9 +24,9 @@ class Extract(Strategy):
         """Summarizes all that is older than the tail."""
         return plan.summarized() if plan.has_room() else plan.shortened()
 
-    def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> str | None:
-        """Makes the summary again, in at most as many tokens as it has now; None if it would not be shorter than the
-        messages. If nothing fits into so few tokens, since it was shortened, it has its former budget.
+    def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
+        """Makes the summary again, within its former budget, and if it was shortened also in at most as many tokens as
+        it has now, if anything fits into these; None if it would not be shorter than the messages.
         """
         if op.model is not None or not op.budget:
             return None
@@ -44,8 +45,13 @@ class Extract(Strategy):
         order = as_told(state, covered if op.tells else Names())
         pieces = all_pieces(sorted(messages.items(), key=lambda one: order(one[0])))
         found = Extraction(pieces, counter.counts, state.label, focus=op.focus or "", before=Names.parse(op.tells))
-        now = sum(counter.counts([log.text(name) for name in state.board.telling if name.op == op.id]))
-        return found.text(min(budget, now), covered) or found.text(budget, covered)
+        own = [name for name in state.board.telling if name.op == op.id]
+        now = sum(counter.counts([log.text(name) for name in own]))
+        if not any(shortening(state.board.stubs.get(name)) is not None for name in own):
+            text = found.text(min(budget, now), covered) or found.text(budget, covered)
+            return Resummarized(op=op.id, text=text) if text else None
+        text = found.text(budget, covered)
+        return Resummarized(op=op.id, text=text, short=found.text(min(budget, now), covered)) if text else None
 
 
 def _exists(log: WritableLog, name: Name) -> bool:

@@ -6,7 +6,7 @@ from ctxkit.compact.left_out import left_out
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content
-from ctxkit.core.ops import Compact
+from ctxkit.core.ops import Compact, Resummarized
 from ctxkit.formats.chat import content_of
 from ctxkit.logfile.commit import WritableLog
 
@@ -21,9 +21,9 @@ class Truncate(Strategy):
         ids = _oldest(plan)
         return plan.smaller(plan.outcome(ids, left_out(ids, plan.state.label) if ids else None))
 
-    def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> str:
+    def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized:
         """The line for the messages that are left."""
-        return left_out(covered, log.state().label)
+        return Resummarized(op=op.id, text=left_out(covered, log.state().label))
 
 
 def _oldest(plan: CompactionPlan) -> Names:
