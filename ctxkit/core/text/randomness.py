@@ -10,8 +10,8 @@ import re
 from collections import Counter
 
 BITS = 3.0
-"""The entropy of a character from which a value looks random: 99.6 % of random ones of 12 characters with a digit do, at
-3.3 bits 76 %; real sessions have as many false alarms at either.
+"""The entropy of a character from which a value looks random: 99.6 % of random ones of 12 characters with a digit do,
+at 3.3 bits 76 %; real sessions have as many false alarms at either.
 """
 _MIX = re.compile(r"[a-z][A-Z]|[A-Z]{2}|\d")
 _NO_CHANCE = re.compile(
