@@ -21,6 +21,7 @@ from ctxkit.core.text import secret_kinds
 
 ALNUM = string.ascii_letters + string.digits
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+PGP = "PGP PRIVATE KEY BLOCK"
 LETTERS = "".join(map(chr, range(33, 127)))
 
 
@@ -106,7 +107,7 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         (f"-----BEGIN {kind}PRIVATE KEY-----", armour, f"-----END {kind}PRIVATE KEY-----")
         for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")
     ]
-    + [("-----BEGIN PGP PRIVATE KEY BLOCK-----", armour, "-----END PGP PRIVATE KEY BLOCK-----")],
+    + [(f"-----BEGIN {PGP}-----", armour, f"-----END {PGP}-----")],
     "putty-key": [("Private-Lines: 12", lambda c: armour(c).rstrip("\n"), "\nPrivate-MAC: 0")],
     "jwt": [("eyJ", web_token, "")],
     "wireguard-key": [

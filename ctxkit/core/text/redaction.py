@@ -8,14 +8,13 @@ Pipeline: `_marked` finds where marks of makers stand → `_written` reads what 
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ctxkit.core.text import secret_kinds
+from ctxkit.core.text.randomness import goes_on, is_mixed, looks_random, mixes
 from ctxkit.core.text.secret_kinds import PlaceRule, SecretKind, Shape, kinds
 
 __all__ = ["Secret", "SecretKind", "ends", "find_secrets", "kinds", "mask", "redact"]
@@ -28,8 +27,6 @@ a secret.
 """
 LONG = 12
 """Characters of a word in which marks of makers are looked for: no mark with the least of its value is shorter."""
-BITS = 3.3
-"""The entropy of a character from which a value looks random, as `just secrets` measured it."""
 BESIDE = 300
 """Characters around an id in which its secret is looked for."""
 LINES = 40
@@ -42,10 +39,6 @@ _WRAP, _START = re.compile(secret_kinds.WRAP), re.compile(secret_kinds.START)
 _CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]")
 _DONE, _DONE_NEXT = "…[redacted", re.compile(r"[\w.+/=-]{0,60}…\[redacted ")
 _HEX_LINE, _LINE = (re.compile(rf"[{one}]{{8,200}}(?![\w.:/(=-])") for one in ("0-9a-f", r"A-Za-z0-9+/=_\-"))
-_MIX = re.compile(r"[a-z][A-Z]|[A-Z]{2}|\d")
-_NO_CHANCE = re.compile(
-    r"[0-9a-fA-F-]*+|[0-9]*+[A-Z]?+[a-z]*+[0-9]*+(?:[-_./:@][0-9]*+[A-Z]?+[a-z]*+[0-9]*+)++"  # a digest, words
-)
 _Text = TypeVar("_Text", str, bytes)
 
 
@@ -151,10 +144,11 @@ def _marked(text: str, raw: bytes) -> Iterator[_Found]:
 def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found | None:
     """What a maker's shape matches whose mark stands at `at`, also where lines were wrapped or it was cut."""
     lead, start = at, at + len(mark)
-    if shape.head is not None:
-        head = shape.head.match(text[max(0, at - 200) : at][::-1])
-        lead = start = at if head is None else at - head.end()
-    if (shape.head is not None and lead == at) or not (shape.loose or _START.match(text, lead)):
+    if shape.heads:
+        before = text[max(0, at - 200) : at][::-1]
+        begins = (at - head.end() for pattern in shape.heads if (head := pattern.match(before)) is not None)
+        lead = start = next((one for one in begins if _START.match(text, one)), -1)
+    if lead < 0 or not (shape.loose or _START.match(text, lead)):
         return None
     run = shape.run.match(text, at + len(mark))
     if run is None:
@@ -166,15 +160,19 @@ def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found |
             found = end - len(flat) + whole.end()
         wrap = _WRAP.match(text, end) if len(flat) < shape.most else None
         more = shape.run.match(text, wrap.end()) if wrap is not None else None
-        if more is None or (found >= 0 and (len(more[0]) > width + 40 or not _goes_on(more[0]))):
+        if (
+            more is None
+            or text.startswith("…", more.end())
+            or (found >= 0 and (len(more[0]) > width + 40 or not goes_on(more[0])))
+        ):
             break
         flat, end, width = flat + more[0], more.end(), len(more[0])
-    if found >= 0 and (_is_mixed(text[start:found]) or (shape.loose and _goes_on(text[start:found]))):
+    if found >= 0 and (is_mixed(text[start:found]) or (shape.loose and goes_on(text[start:found]))):
         return _Found(1000 - len(mark), lead, start, found, kind)
-    is_cut = shape.head is None and len(mark) >= 3 and _CUT.match(text, run.end()) is not None
+    is_cut = not shape.heads and len(mark) >= 3 and _CUT.match(text, run.end()) is not None
     few = 4 if is_cut and len(mark) >= 6 else min(shape.most, 16)
-    sure = shape.loose or (is_cut and (len(mark) > 3 or _looks_random(run[0])))
-    if sure and len(run[0]) >= few and _is_mixed(run[0]):
+    sure = shape.loose or (is_cut and (len(mark) > 3 or looks_random(run[0])))
+    if sure and len(run[0]) >= few and is_mixed(run[0]):
         return _Found(1500 - len(mark), lead, start, run.end(), kind)
     return None
 
@@ -186,7 +184,7 @@ def _beside(text: str, found: Sequence[_Found]) -> Iterator[_Found]:
         for one in found:
             low = max(0, one.lead - BESIDE)
             for value in re.finditer(pattern, text[low : one.end + BESIDE]) if one.kind == other else ():
-                if _looks_random(value[0]):
+                if looks_random(value[0]):
                     yield _Found(2000, low + value.start(), low + value.start(), low + value.end(), kind)
 
 
@@ -229,30 +227,12 @@ def _value(rule: PlaceRule, text: str, match: re.Match[str]) -> _Found | None:
     for _ in range(LINES if len(value) >= 16 else 0):
         wrap = _WRAP.match(text, end)
         line = pattern.match(text, wrap.end()) if wrap is not None else None
-        if line is None or len(_MIX.findall(line[0])) < 3:
+        if line is None or mixes(line[0]) < 3:
             break
         end = line.end()
-    if kind or not rule.random or _looks_random(text[start:end]):
+    if kind or not rule.random or looks_random(text[start:end]):
         return _Found((2500 if kind else 3000) + rule.rank, match.start(), start, end, kind or rule.name)
     return None
-
-
-def _goes_on(line: str) -> bool:
-    """Whether a line may be the rest of a secret: it has a digit, or capital letters among small ones."""
-    return any(map(str.isdigit, line)) or line[1:].lower() != line[1:] != line[1:].upper()
-
-
-def _is_mixed(value: str) -> bool:
-    """Whether a value has a digit, or capital letters and nothing between them: words have not."""
-    return any(map(str.isdigit, value)) or (value != value.lower() and value.isalnum())
-
-
-def _looks_random(value: str) -> bool:
-    """Whether a value is none that people write, and no digest or id: by its entropy and the letters it mixes."""
-    bare = value.strip("=.")
-    if _NO_CHANCE.fullmatch(bare) or not any(map(str.isdigit, bare)):
-        return False
-    return -sum(n / len(bare) * math.log2(n / len(bare)) for n in Counter(bare).values()) >= BITS
 
 
 def _apart(found: Iterable[_Found]) -> list[Secret]:

@@ -12,8 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
-"""Where a word begins, also behind a line end or a sign as JSON or a URL writes it, and behind a terminal's colour."""
+START = (
+    r"(?<!\d\])(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
+)
+"""Where a word begins, also behind a line end or a sign as JSON or a URL writes it, and behind a terminal's colour;
+not at what a redaction left.
+"""
 WRAP = r"(?:\\{0,8}(?:\r?\n|(?<=\\)r\\{1,8}n|(?<=\\)n)[ \t]{0,40}(?:[>|+] ?)?)"
 """Where a line was wrapped, also as JSON writes it, with what may stand before the next line's words."""
 PARW = r"(?:(?: ?[>|+])?[ \t]{0,40}(?:\n\r?|n\\{1,8}(?:r\\{1,8})?)\\{0,8})"
@@ -48,12 +52,12 @@ class SecretKind(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A shape, compiled. `head`: what stands before its mark, from its end; `value`: what stands behind it; `run`: all
-    that may be part of a value; `most`: the longest value. `loose`: the mark is long enough that a value of another
-    length, or one that is cut, is a secret too.
+    """A shape, compiled. `heads`: what stands before its mark, from its end, on a line and over lines; `value`: what
+    stands behind it; `run`: all that may be part of a value; `most`: the longest value. `loose`: the mark is so long
+    that a value of another length, or one that is cut, is a secret too.
     """
 
-    head: re.Pattern[str] | None
+    heads: Sequence[re.Pattern[str]]
     value: re.Pattern[str]
     run: re.Pattern[str]
     most: int
@@ -159,12 +163,12 @@ def _any_of(words: Iterable[str]) -> str:
 def compiled(mark: str, shape: str) -> Shape:
     """A shape that has this mark."""
     head, _, value = shape.partition(mark)
-    parts, between = list(PART.finditer(value)), PART.sub("", value)
-    letters = "".join(map(_letters, parts)) + re.escape("".join(sorted(set(between))))
-    most = sum(int(part["most"] or part["least"] or 6) for part in parts) + len(between)
+    parts, signs = list(PART.finditer(value)), PART.sub("", value)
+    letters = "".join(map(_letters, parts)) + re.escape("".join(sorted(set(signs))))
+    most = sum(int(part["most"] or part["least"] or 6) for part in parts) + len(signs)
     loose = not head and len(mark) >= 4 and not mark[-1].isalnum()
     return Shape(
-        re.compile(_pattern(head, f"{PARW}?")) if head else None,
+        [re.compile(_pattern(head, between)) for between in ("(?:)", f"{PARW}?")] if head else [],
         re.compile(_pattern(value) + ("" if loose else r"(?![A-Za-z0-9])")),
         re.compile(f"[{letters}]{{1,{most + 200}}}" if letters else ""),
         most,

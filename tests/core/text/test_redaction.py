@@ -151,6 +151,20 @@ def test_what_is_left(text: str) -> None:
     assert redact(hidden) == (hidden, 0)
 
 
+def test_overlaps() -> None:
+    """A maker's token inside a longer value: all of the value goes, as the token's kind; a prefix that stands at its
+    start is kept.
+    """
+    token = CANARIES["github-token"][0].text
+    for before, after in (("", ""), ("ab12cd34-", ""), ("", "-ab12cd34"), ("ab12cd34-", ".x")):
+        text = f"see https://x.test/?token={before}{token}{after}&n=1"
+        [secret] = find_secrets(text)
+        kept = "" if before else "ghp_"
+        size = len(before + token + after) - len(kept)
+        assert secret.kind == "github-token"
+        assert redact(text) == (f"see https://x.test/?token={kept}…[redacted {size}]&n=1", 1)
+
+
 def test_checksums() -> None:
     """A canary of GitHub or npm has the checksum that they document: CRC32 of the 30 characters, in base 62."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
