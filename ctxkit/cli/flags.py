@@ -295,7 +295,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--recount/--no-recount", "Correct the token figures in replies (default: yes)."),
         Flag(
             "--redact",
-            "Take what looks like a secret out of all that is printed or written; the log stays as it is.",
+            "Leave out what looks like a secret; the log keeps it.",
             on={
                 "fleet": "Take what looks like a secret out of all texts, but no values of variables; "
                 "for the whole dataset, from the start.",
@@ -383,7 +383,7 @@ FLAGS: dict[str, Flag] = {
         Flag("-V --version", "Print the version."),
         Flag("--views", "List the ready questions with their SQL, or those that are named."),
         Flag("--with-instructions", "Also export the instructions of the log's own program."),
-        Flag("--with-tools", "For anthropic: add the session's recorded system prompt and tools."),
+        Flag("--with-tools", "For anthropic: add the recorded system prompt and tools."),
         Flag("--words", "Only what people and the model wrote, in full: no thinking, calls or results."),
         Flag(
             "-y --yes",

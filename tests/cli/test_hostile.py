@@ -86,6 +86,7 @@ ROWS: dict[str, list[str]] = {
     "checkpoint": ["LOG -m BAD", "LOG --auto", "LOG --auto --also BAD", "noBAD"],
     "snapshots": ["LOG", "LOG BAD", "LOG --rm BAD", "LOG --agent BAD", "noBAD", "LOG --prune --sidecar noBAD"],
     "check": ["LOG"],
+    "scan": ["LOG", "LOG --json", "BAD", "LOG LOG"],
     "recover": ["LOG", "LOG --yes", "LOG --point BAD", "LOG --point checkpoint", "LOG --dry-run", "LOG --yes --json"],
     "salvage": ["LOG -o noBAD/x", "LOG -o OTHER", "noBAD -o -", "LOG -o DIR", "LOG -o noBAD/x --json"],
     "memory": ["add BAD", "list", "show", "search BAD", "supersede 1 BAD", "list --all", "extract LOG", "BAD",
