@@ -73,7 +73,8 @@ class Judge:
 
     def __init__(self, log: Log) -> None:
         self.contents = {name: log.full(one) for name, one in zip(log.names(), log.entries(), strict=True)}
-        self.tokens = {name: counted([content]) for name, content in self.contents.items()}
+        self.model = log.model
+        self.tokens = {name: counted([content], log.model) for name, content in self.contents.items()}
         self.before = sum(self.tokens.values())
         found = CompactionPlan(log, whole(log), CompactGoal(percent=50, strategy="mask"))
         kept = {name: size for unit in found.units if unit.stays for name in unit.names if (size := self.tokens[name])}
@@ -86,8 +87,8 @@ class Judge:
         gone = set(_numbers(op.ids))
         stubs = {int(name): stub for name, stub in op.stubs.items()}
         tokens = sum(size for name, size in self.tokens.items() if name not in gone and name not in stubs)
-        tokens += counted([_shortened(self.contents[name], stub) for name, stub in stubs.items()])
-        return tokens + (counted([Content("user", [Text(op.text)])]) if op.text is not None else 0)
+        tokens += counted([_shortened(self.contents[name], stub) for name, stub in stubs.items()], self.model)
+        return tokens + (counted([Content("user", [Text(op.text)])], self.model) if op.text is not None else 0)
 
 
 def _numbers(ids: str) -> Iterator[int]:

