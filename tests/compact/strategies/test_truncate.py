@@ -14,4 +14,4 @@ def test_the_oldest_go() -> None:
     made = condensing(log, percent=50).carry_out()
     last = made.replaced.numbers.last()
     assert made.op.text == f"[messages 3-{last} left out]" and 0.4 * made.before < made.after <= 0.5 * made.before
-    assert STRATEGY.resummarize(log, made.op, Names.parse("5-6"), Names()) == "[messages 5-6 left out]"
+    assert STRATEGY.resummarize(log, made.op, Names.parse("5-6"), Names()).text == "[messages 5-6 left out]"
