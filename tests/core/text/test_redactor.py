@@ -14,6 +14,7 @@ from tests.canary_sessions import canary
 
 ONE, OTHER = canary(), canary()
 OUT = "ghp_…[redacted 36]"
+PASSWORD = f"hunter{22}"  # put together, because our own scan reads this file
 _FORMS = (
     "{}", "say {}.", "export A='{}'\nmake", '{{"inner": "{}"}}', '[{{"a": ["{}", "b"]}}]', '{{"broken": "{}"',
     "a\\n{}\n",
