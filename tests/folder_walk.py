@@ -81,6 +81,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "memory": ("memory", "memory list", "memory search question", "memory show"),
     "fleet": ("fleet map status .", "fleet sql --dataset ~/dataset largest_results"),
     "check": ("check LOG", "check .", "check LOG --accept"),
+    "scan": ("scan LOG", "scan .", "scan --kinds"),
     "recover": ("recover LOG --yes", "recover open.jsonl"),
     "metrics": ("metrics .",),
     "tool": ("tool schema --for openai", "tool call LOG -", "tool cleanup LOG"),

@@ -21,7 +21,7 @@ from tests.programs import ALL, FOLDER, Program
 
 READ = [one for one in ALL.values() if one.format]
 REFUSED = [one for one in ALL.values() if not one.format]
-LOOKS_ELSEWHERE = {"config": 0, "init": 73, "snapshots": 0, "sql": 65}
+LOOKS_ELSEWHERE = {"config": 0, "init": 73, "scan": 0, "snapshots": 0, "sql": 65}
 """Commands that do not read the log as one (`sql` has a row for it), with their exit code on a file that is refused."""
 
 

@@ -22,11 +22,11 @@ def log(tmp_path: Path) -> Path:
 def test_found(log: Path) -> None:
     """Exit 1; the message, the place, the kind and no more of the secret than its first letters."""
     ran = ctxkit("scan", log)
-    assert (ran.code, ran.text) == (1, f"{log}: message 1, text: ghp_…[36] (github), in the context\n")
+    assert (ran.code, ran.text) == (1, f"{log}: message 1, text: ghp_…[36] (github-token), in the context\n")
     assert "1 secret found: 1 in the context, 0 only in files" in ran.err and "hint: revoke them" in ran.err
     [value] = ctxkit("scan", log, "--json").values
     assert value == {
-        "log": str(log), "file": str(log), "line": 1, "message": "1", "where": "text", "kind": "github",
+        "log": str(log), "file": str(log), "line": 1, "message": "1", "where": "text", "kind": "github-token",
         "masked": "ghp_…[36]", "in_context": True,
     }  # fmt: skip
 
