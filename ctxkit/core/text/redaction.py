@@ -37,6 +37,7 @@ _IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 _WORDS = bytes(97 if one in _IN_WORDS else 32 for one in range(256))
 _WRAP, _START = re.compile(secret_kinds.WRAP), re.compile(secret_kinds.START)
 _CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]")
+_NO_END = re.compile(r"[\w…:(=]|[./]\w")
 _DONE, _DONE_NEXT = "…[redacted", re.compile(r"[\w.+/=-]{0,60}…\[redacted ")
 _HEX_LINE, _LINE = (re.compile(rf"[{one}]{{8,200}}(?![\w.:/(=-])") for one in ("0-9a-f", r"A-Za-z0-9+/=_\-"))
 _Text = TypeVar("_Text", str, bytes)
@@ -162,8 +163,8 @@ def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found |
         more = shape.run.match(text, wrap.end()) if wrap is not None else None
         if (
             more is None
-            or text.startswith("…", more.end())
-            or (found >= 0 and (len(more[0]) > width + 40 or not goes_on(more[0])))
+            or _NO_END.match(text, more.end())
+            or (found >= 0 and not (4 <= len(more[0]) <= width + 40 and goes_on(more[0])))
         ):
             break
         flat, end, width = flat + more[0], more.end(), len(more[0])

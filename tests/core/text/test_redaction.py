@@ -165,6 +165,13 @@ def test_overlaps() -> None:
         assert redact(text) == (f"see https://x.test/?token={kept}…[redacted {size}]&n=1", 1)
 
 
+@pytest.mark.parametrize("after", ["v2.0.1 release", "2 things", "line2: x", "Then2(", "the end"])
+def test_the_next_line_stays(after: str) -> None:
+    """A whole token at a line's end takes nothing of the next line that is no rest of one."""
+    token = "sk_" + "live_" + "aB3dE5gH" * 4
+    assert redact(f"{token}\n{after}") == (f"sk_live_…[redacted 32]\n{after}", 1)
+
+
 def test_checksums() -> None:
     """A canary of GitHub or npm has the checksum that they document: CRC32 of the 30 characters, in base 62."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
