@@ -526,10 +526,11 @@ def _tell_change(before: Log, after: Log, op: Op) -> None:
     first, then = sizes
     limit = context_limit(after).tokens
     share = "" if limit is None else f"{100 * then.tokens // limit or '<1'} % of {limit:,}"
-    figures = f"{first.tokens:,} → {then.tokens:,} tokens"
+    nearly = "about " * (then.rough and not first.rough)
+    figures = f"{first.tokens:,} → {nearly}{then.tokens:,} tokens"
     if figures in after.said:
         if share:
             streams.note(share)
     else:
-        whole = "whole request: " if isinstance(op, Compact) else "about " * (first.rough or then.rough)
+        whole = "whole request: " if isinstance(op, Compact) else "about " * first.rough
         streams.note(f"{whole}{figures}{f' ({share})' if share else ''}")

@@ -274,9 +274,17 @@ class Configured:
 
 
 def _counting(table: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a folder's file that count once it is accepted, with their values."""
+    """The keys of a folder's file that count once it is accepted, with their values; none with a mistake."""
     found = ((".".join(path), value) for path, value in tomlread.flat(table, config.is_key) if config.is_key(path))
-    return {name: value for name, value in found if key_of(name).counts_from_folder(key_of(name).read(value))}
+    return {name: value for name, value in found if _counts(key_of(name), value)}
+
+
+def _counts(key: Key, value: Any) -> bool:
+    """Whether a value of a folder's file counts. One that cannot be read does not, and each command names it."""
+    try:
+        return key.counts_from_folder(key.read(value))
+    except ValueError:
+        return False
 
 
 def _raise(error: CtxkitError) -> None:

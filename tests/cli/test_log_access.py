@@ -304,7 +304,7 @@ CHANGES = [
     ["compact", "2-8"], ["undo"], ["forget", "6"], ["restore", "latest", "--replace"],
     ["trim", "--max-tokens", "120"],
 ]  # fmt: skip
-FOUND = re.compile(r"(?:whole request: )?([\d,]+) → ([\d,]+) tokens(?: \((?:<1|\d+) % of [\d,]+\))?")
+FOUND = re.compile(r"(?:whole request: )?([\d,]+) → (?:about )?([\d,]+) tokens(?: \((?:<1|\d+) % of [\d,]+\))?")
 
 
 def test_a_change_says_what_it_did(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_a_change_says_what_it_did(tmp_path: Path) -> None:
             assert f"({before:,} → {after:,} tokens" in ran.err and ran.err.endswith(f"\n{after // 10} % of 1,000\n")
             continue
         line = ran.err.splitlines()[-1].removeprefix("about ")
-        assert line.endswith(f"→ {after:,} tokens ({after // 10 or '<1'} % of 1,000)") or "\nabout " in ran.err, words
+        assert line.endswith(f"→ {after:,} tokens ({after // 10 or '<1'} % of 1,000)") or "about " in ran.err, words
         found = FOUND.fullmatch(line)
         assert found is not None and int(found[1]) == before, words
     good("mark", path, "a")

@@ -51,11 +51,11 @@ def command(
     """Search the whole log, also what is out of the context, and bring messages back.
 
     It finds messages that were forgotten, rewound, cleared, compacted or trimmed, messages on a branch or in a
-    sidechain, and text that ops brought in. TEXT is literal unless --regex. In a folder, every log below it is
-    searched. Each hit says whether it is in the context. Criteria narrow the hits: recall LOG --about TOPIC searches by
-    topic alone. In folders, in several logs and with --here, --about ranks the messages of all logs together and lists
-    the best by day and topic. --here searches the agents' sessions of this folder's project. Exit 1 if nothing is
-    found.
+    sidechain, and text that ops brought in. TEXT is literal unless --regex; a sentence that is nowhere is searched by
+    its words. In a folder, every log below it is searched. Each hit says whether it is in the context. Criteria narrow
+    the hits: recall LOG --about TOPIC searches by topic alone. In folders, in several logs and with --here, --about
+    ranks the messages of all logs together and lists the best by day and topic. --here searches the agents' sessions of
+    this folder's project. Exit 1 if nothing is found.
 
     With --apply the hits come back into the context as an op: recall LOG TEXT --apply, or recall LOG 45-47 --apply for
     messages by number (-e 45 for the text 45). No recall crosses a clear or an edit. With criteria, a file is previewed

@@ -338,6 +338,16 @@ def test_a_set_value_is_one_word_of_a_script(log: Path, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
 
 
+def test_accept_a_file_with_mistakes(log: Path) -> None:
+    """A value of the wrong type that would not count is no bug; one that would is named, and nothing is accepted."""
+    config = log.with_name("ctxkit.toml")
+    config.write_text('[status]\nprocesses = ["command: echo hi"]\n', encoding="utf-8")
+    assert good("config", log, "accept").err.endswith("ctxkit.toml: accepted until the file changes: 0 keys\n")
+    config.write_text("limit = true\n", encoding="utf-8")
+    ran = ctxkit("config", log, "accept")
+    assert ran.code == 78 and "ctxkit.toml:1: limit must be a whole number" in ran.err
+
+
 def test_completion(log: Path) -> None:
     """What to do, then the keys."""
     assert [line.split("\t")[0] for line in good("__complete", "zsh", "--", "config", log, "").text.splitlines()] == [
