@@ -16,6 +16,7 @@ from ctxkit.compact.story_checks import StoryChecks
 from ctxkit.compact.summary_text import SummaryLayout
 from ctxkit.content.state_header import SessionState
 from ctxkit.content.text_segments import SPEAKS, TextSegment
+from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.strategies import asks_model
 from ctxkit.core.text.json_text import digest
@@ -258,7 +259,8 @@ class Summarizer:
         """
         from ctxkit.llm.client import SecretHiding
 
-        hide = SecretHiding()
+        hide, state = SecretHiding(), log.state()
+        hide.look_into(log.full(entry(state, name)) for name in ids)
         layout = SummaryLayout(pieces, log.state().label, ids)
         some = [piece._replace(text=hide(piece.text)) for piece in pieces if piece.name in ids]
         sizes = self._counts([piece.text for piece in some])

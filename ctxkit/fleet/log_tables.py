@@ -5,10 +5,11 @@ Pipeline: places -> `sources.py` -> `rows.py` -> here -> `database.py`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxkit.core.text.redactor import Redactor
+from ctxkit.core.text.redactor import Redactor, secret_values
 from ctxkit.errors import CtxkitError, ManyConversations, UnknownFormat
 from ctxkit.fleet.rows import empty, rows, unread
 from ctxkit.fleet.sources import SourceFile, listed
@@ -64,7 +65,7 @@ def log_tables(
         if row["error"] is not None:
             failed[row["source_uri"]] = row["error"]
     if redact:
-        redactor = Redactor()
+        redactor = Redactor(secret_values(os.environ))
         made = {name: [{key: redactor.value(held) for key, held in row.items()} for row in made[name]] for name in made}
     named = frozenset([*(name for name, _ in streams), *(file.name for file in files if file.named)])
     return LogTables({name: table(name, made[name]) for name in TABLES}, failed, named)

@@ -15,13 +15,16 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
+import msgspec
+
+from ctxkit.core.messages import Content
 from ctxkit.core.text.redaction import redact
-from ctxkit.core.text.redactor import secret_values
+from ctxkit.core.text.redactor import located, secret_values
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ModelFailed
 from ctxkit.llm import program as programs
@@ -99,6 +102,11 @@ class SecretHiding:
 
     def __init__(self) -> None:
         self._known, self.count = secrets(), 0
+
+    def look_into(self, contents: Iterable[Content]) -> None:
+        """Learn the secrets that only their place in a call tells: a text for a model has no keys and no quotes."""
+        values = {one.value for content in contents for one in located(msgspec.to_builtins(content.parts))}
+        self._known = sorted({*self._known, *values}, key=lambda value: (-len(value), value))
 
     def __call__(self, text: str) -> str:
         found, some = redact(text, self._known)

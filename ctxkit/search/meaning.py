@@ -12,6 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.core.text.json_text import digest
@@ -103,6 +104,7 @@ class MeaningModel:
     def _offer(self, place: int, name: Name) -> OfferedMessage:
         state = self.log.state()
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+        self._hide.look_into([self.log.full(entry(state, name))])
         return OfferedMessage(f"m{place}", name, role, meaning_prompt.shortened(self.log.text(name), self._hide))
 
     def _parts(self, shown: Sequence[Name], offers: Sequence[OfferedMessage]) -> list[list[OfferedMessage]]:

@@ -127,3 +127,12 @@ def test_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = [ctxkit(*call, f"key={key}").code for key in (one, one, other)]
     assert ends[0] == ends[1] != 2 == ends[2]
     assert _kept([one, other], tmp_path / "done") == []
+
+
+@pytest.mark.parametrize("option", ["--agent", "--thread", "--name", "--model"])
+def test_a_name_that_is_a_secret(tmp_path: Path, option: str) -> None:
+    """Is refused: a message's text is kept as it is, and its names are typed."""
+    log = tmp_path / "a.jsonl"
+    ran = ctxkit("add", log, "--create", "hello", option, canary())
+    assert ran.code == 2 and f"{option} looks like a secret" in ran.err and not log.exists()
+    good("add", log, "--create", "hello", option, "a-name-of-some-length")

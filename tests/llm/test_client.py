@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.core.messages import Call, Content
 from ctxkit.core.text.redactor import SECRET_NAME
 from ctxkit.errors import ExitCode, ModelFailed
 from ctxkit.llm import client
@@ -345,3 +346,12 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_litellm_alone_does(monkeypatch: pytest.MonkeyPatch, litellm: None, what: Callable[..., None]) -> None:
     """Callbacks in threads of its own; protocols that the stand-in does not know."""
     what(monkeypatch)
+
+
+def test_secrets_that_only_their_place_tells() -> None:
+    """A text for a model has the values of a call's arguments without their keys, and words without quotes."""
+    word, other = f"Zz9qPw7{'LmNop'}", f"Qq8{'rTz5xYw'}"
+    call = Call("c", "login", {"user": "me", "password": word, "command": ["sshpass", "-p", other, "ssh"]})
+    hide = client.SecretHiding()
+    hide.look_into([Content("assistant", [call])])
+    assert hide(f"login me {word}\nand {other}") == "login me …[redacted 12]\nand …[redacted 10]" and hide.count == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
+from ctxkit.content.pasted import typed
 from ctxkit.content.state_header import RULES as MOST
 from ctxkit.content.text_segments import SegmentKind, all_pieces
 from ctxkit.memory.extract import FILES, OPEN_WORK, TYPED, notes_of, plain, says_something
@@ -186,6 +187,6 @@ def test_real_sessions(path: Path) -> None:
         if note.kind == "decision":
             number = int(note.sources[0].n)
             pieces = all_pieces([(n, log.recorded(n)) for n in range(1, number + 1)])
-            typed = [one.text for one in pieces if one.name == number and one.kind == SegmentKind.USER]
+            said = [typed(one.text) for one in pieces if one.name == number and one.kind == SegmentKind.USER]
             answer = note.text.rpartition(" = ")[2]
-            assert any(len(text) <= TYPED and answer in plain(text) for text in typed)
+            assert any(len(text.strip()) <= TYPED and answer in plain(text) for text in said)

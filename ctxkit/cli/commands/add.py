@@ -25,6 +25,9 @@ from ctxkit.store.sidecar import Sidecar
 
 SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 
+SHORTEST_SECRET = 12
+"""Characters from which on a name is looked at: no kind of secret is shorter."""
+
 
 @takes(Reading)
 def command(
@@ -64,6 +67,8 @@ def command(
     words = _stdin() if text == "-" else words
     fields = {"ts": ts, "name": name, "agent": agent, "thread": thread, "model": model}
     given = {key: value for key, value in fields.items() if value is not None}
+    for key in given.keys() - {"ts"}:
+        _refuse_secret(key, given[key])
     records = [{**one, **given} for one in (_records(words) if messages else [{"role": role, "content": words}])]
     for record in records:  # check all before the first is added
         if messages:
@@ -150,6 +155,16 @@ def _enforce(target: Log, records: list[dict[str, Any]]) -> None:
             streams.out_bytes(target.copy_out())
             streams.flush()
         raise
+
+
+def _refuse_secret(option: str, value: str) -> None:
+    """Raise Usage for a name that looks like a secret: the text of a message is kept as it is, a name is typed."""
+    if len(value) < SHORTEST_SECRET:
+        return
+    from ctxkit.core.text.redaction import find_secrets  # reads its rules
+
+    if find_secrets(value):
+        raise Usage(f"--{option} looks like a secret, and a log keeps it: nothing was added", "another name")
 
 
 def _create(path: Path, reading: Reading) -> None:

@@ -196,6 +196,7 @@ def _placed(text: str, small: bytes) -> Iterator[_Found]:
         for at in _places(small, mark):
             for rule in some:
                 if at >= past[rule]:
+                    past[rule] = at + rule.within // 2  # was read in vain, if nothing matches: no mark reads it again
                     for match in _matches(rule, text, at):
                         one = _value(rule, text, match)
                         past[rule] = max(past[rule], match.end(), at + rule.within, one.end if one else 0)

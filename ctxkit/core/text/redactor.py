@@ -16,12 +16,18 @@ from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.redaction import Secret, find_secrets, mask, redact
 from ctxkit.core.text.utf8 import exact
 
-OPAQUE = re.compile(r"[A-Za-z0-9+/\s]{200,}={0,2}\s*")
-"""Pictures, signatures and encrypted reasoning in base64: changed they would be worth nothing."""
+OPAQUE = re.compile(r"[A-Za-z0-9+/_\-\r\n]{200,}={0,2}\s*")
+OPAQUE_KEY = re.compile(r"(?:signature|data|encrypted_?content|opaque|b64_json|base64)$", re.IGNORECASE)
+"""Pictures, signatures and encrypted reasoning in base64, and the ends of their keys: changed they would be worth
+nothing, and in thousands of random letters every mark of a maker stands somewhere. Under other keys a long run of
+letters may be a token.
+"""
 SHORTEST = 4
 """Characters of the shortest text that is looked through."""
 NEAR = 200
 """Characters before and in a value that are read together with its key, or with the words before it."""
+LONGEST = 4000
+"""Characters of the longest token that is read together with its key: session tokens of clouds have some 2,000."""
 
 
 class Leaf(NamedTuple):
@@ -33,6 +39,11 @@ class Leaf(NamedTuple):
     text: str
     before: str
     after: str
+
+    @property
+    def key(self) -> str:
+        """The key that the text stands under, also within a list; "" for none."""
+        return next((one for one in reversed(self.path) if isinstance(one, str)), "")
 
     @property
     def whole(self) -> str:
@@ -72,7 +83,8 @@ def inside(text: str) -> Any:
 
 
 def _beside_key(key: str, held: Any) -> tuple[str, str]:
-    return (f'"{key}": "', '"') if isinstance(held, str) and len(held) <= NEAR else ("", "")
+    near = isinstance(held, str) and (len(held) <= NEAR or (len(held) <= LONGEST and not re.search(r"\s", held)))
+    return (f'"{key}": "', '"') if near else ("", "")
 
 
 def _behind_words(words: list[Any], at: int) -> tuple[str, str]:
@@ -100,7 +112,7 @@ def located(value: Any) -> list[Located]:
     """The secrets in a JSON value, in order. One in a JSON text within a text is found in its place there."""
     found: dict[tuple[tuple[str | int, ...], str], Located] = {}
     for leaf in leaves(value):
-        if _is_opaque(leaf.text):
+        if _is_opaque(leaf.text, leaf.key):
             continue
         seen = [(leaf.text, one) for one in find_secrets(leaf.text)]
         seen += [(leaf.whole, one) for one in _in_value(leaf, ()) if not seen]
@@ -113,8 +125,10 @@ def located(value: Any) -> list[Located]:
     return list(found.values())
 
 
-def _is_opaque(text: str) -> bool:
-    return len(text) < SHORTEST or OPAQUE.fullmatch(text) is not None
+def _is_opaque(text: str, key: str) -> bool:
+    if len(text) < SHORTEST:
+        return True
+    return OPAQUE_KEY.search(key) is not None and OPAQUE.fullmatch(text) is not None
 
 
 def _in_value(leaf: Leaf, known: Iterable[str]) -> list[Secret]:
@@ -161,12 +175,12 @@ class Redactor:
 
     def finds(self, value: Any) -> bool:
         """Whether a JSON value, or a text, holds a secret."""
-        texts = [leaf for leaf in leaves(value) if not self._is_opaque(leaf.text)]
+        texts = [leaf for leaf in leaves(value) if not self._is_opaque(leaf.text, leaf.key)]
         together = "\n".join(text for leaf in texts for text in dict.fromkeys((leaf.text, leaf.whole)))
         return bool(find_secrets(together, self.known)) and any(map(self._finds, texts))
 
-    def _is_opaque(self, text: str) -> bool:
-        return _is_opaque(text) and not any(one in text for one in self.known)
+    def _is_opaque(self, text: str, key: str) -> bool:
+        return _is_opaque(text, key) and not any(one in text for one in self.known)
 
     def _finds(self, leaf: Leaf) -> bool:
         return bool(find_secrets(leaf.text, self.known)) or bool(_in_value(leaf, self.known))
@@ -210,7 +224,7 @@ class Redactor:
 
     def _text(self, leaf: Leaf, key: str) -> str:
         text = leaf.text
-        if self._is_opaque(text):
+        if self._is_opaque(text, key):
             return text
         inner = inside(text)
         if inner is not None and self.finds(inner):

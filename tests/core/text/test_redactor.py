@@ -136,3 +136,17 @@ def test_a_deep_value() -> None:
     for _ in range(5000):
         made = made[0]
     assert made == OUT
+
+
+def test_long_texts_without_signs() -> None:
+    """Only what stands under the key of a picture, a signature or encrypted reasoning is taken for base64: prose
+    without commas, and a long token, are looked through. A mark that random letters happen to hold is none there.
+    """
+    prose = f"please use the key {ONE.replace('_', '_')} to deploy " + "the new version of the shop to all of them " * 9
+    long = "ABSK" + "Qk1hY2hpbmVLZXk3" * 14
+    redactor = Redactor()
+    for value in ({"content": prose}, [prose], {"data": prose}, {"token": long}, {"access_token": "x7Kd" * 60}):
+        assert redactor.finds(value), value
+    blob = "gAAAAA" + "B9x_" * 60 + ONE + "-Qz" * 90
+    for key in ("encrypted_content", "signature", "thinkingSignature", "data", "reasoning_opaque", "b64_json"):
+        assert not redactor.finds({key: blob}) and redactor.value({key: blob}) == {key: blob}
