@@ -7,6 +7,7 @@ grows, so a secret stays in it when an op takes its message out of the context. 
 from __future__ import annotations
 
 from bisect import bisect_left
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.source import Source
 from ctxkit.store.spool import lines_of
+
+PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
+"""First bytes of files of gzip, zip, zstd, bzip2 and xz, whose text cannot be seen."""
 
 
 class FoundSecret(msgspec.Struct, frozen=True):
@@ -90,8 +94,8 @@ def _spans(message: Message) -> tuple[Span, ...]:
 
 
 def in_text(data: bytes) -> Iterator[FoundSecret]:
-    """The secrets in a plain text."""
-    text = data.decode("utf-8", "replace")
+    """The secrets in a plain text, of UTF-8 or, by its first bytes, of UTF-16."""
+    text = data.decode("utf-16" if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8", "replace")
     line, at = 1, 0
     for one in find_secrets(text):
         line, at = line + text.count("\n", at, one.start), one.start

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.json_text import dumps, finite, loads
 from ctxkit.core.text.redaction import Secret, find_secrets, mask, redact
 from ctxkit.core.text.utf8 import exact
 
@@ -213,7 +213,12 @@ class Redactor:
                     beside = _beside_key(place, item) if isinstance(place, str) else _behind_words(words, place)
                     holder[place] = self._text(Leaf((), item, *beside), key)
             if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):
-                renamed = {self.text(key): held for key, held in holder.items()}
+                renamed: dict[str, Any] = {}
+                for key, held in holder.items():
+                    name = made = self.text(key)
+                    while name in renamed:  # two keys that read alike keep their values
+                        name = f"{made}-{len(renamed)}"
+                    renamed[name] = held
                 holder.clear()
                 holder.update(renamed)
         return whole[0]
@@ -228,7 +233,7 @@ class Redactor:
             return text
         inner = inside(text)
         if inner is not None and self.finds(inner):
-            text = json.dumps(self._without(inner), ensure_ascii=not text.isascii() or "\\u" in text)
+            text = json.dumps(finite(self._without(inner)), ensure_ascii=not text.isascii() or "\\u" in text)
         made = self.text(text)
         if inner is not None and made != text and inside(made) is None:
             made = text  # what is left was seen across the marks of JSON
@@ -237,7 +242,7 @@ class Redactor:
             start, end = one.start - len(leaf.before), one.end - len(leaf.before)
             made = f"{made[:start]}…[redacted {end - start}]{made[end:]}"
             self.count += 1
-        if made != leaf.text and key.lower().endswith("id") and not re.search(r"\s", leaf.text):
+        if made != leaf.text and (key == "name" or key.lower().endswith("id")) and not re.search(r"\s", leaf.text):
             return self._names.setdefault(leaf.text, f"redacted-{len(self._names) + 1}")
         return made
 

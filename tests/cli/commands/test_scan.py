@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,15 @@ def test_kinds() -> None:
 def test_no_such_file(name: str, code: int, tmp_path: Path) -> None:
     """As other commands say it."""
     assert ctxkit("scan", str(tmp_path / name) if name else "").code == code
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    """A text of UTF-16 is read; of a packed file nothing can be said, so it is refused."""
+    secret = canary()
+    text = tmp_path / "a.txt"
+    text.write_bytes(f"the key is {secret}\n".encode("utf-16"))
+    assert ctxkit("scan", text).code == 1
+    packed = tmp_path / "a.txt.gz"
+    packed.write_bytes(gzip.compress(text.read_bytes()))
+    ran = ctxkit("scan", packed)
+    assert ran.code == 65 and "gzip" in ran.err

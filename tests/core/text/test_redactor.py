@@ -150,3 +150,12 @@ def test_long_texts_without_signs() -> None:
     blob = "gAAAAA" + "B9x_" * 60 + ONE + "-Qz" * 90
     for key in ("encrypted_content", "signature", "thinkingSignature", "data", "reasoning_opaque", "b64_json"):
         assert not redactor.finds({key: blob}) and redactor.value({key: blob}) == {key: blob}
+
+
+def test_names_and_keys() -> None:
+    """A name of a tool stays one word, the same one everywhere; keys that read alike keep their values; no Infinity."""
+    value = {"calls": [{"name": f"tool_{ONE}"}, {"name": f"tool_{ONE}"}], "a": {ONE: 1, OTHER: 2}}
+    made = Redactor().value(value)
+    assert made["calls"] == [{"name": "redacted-1"}] * 2 and sorted(made["a"].values()) == [1, 2]
+    text = Redactor().value({"arguments": f'{{"n": 1e400, "key": "{ONE}"}}'})["arguments"]
+    assert json.loads(text, parse_constant=pytest.fail) == {"n": None, "key": OUT}
