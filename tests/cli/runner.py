@@ -26,7 +26,7 @@ PYTHON = (sys.executable, "-c", CODE)
 
 FIGURES = re.compile(
     r"((whole request: |about )?[\d,]+ → (about )?[\d,]+ tokens( \((<1|\d+) % of [\d,]+\))?|(<1|\d+) % of [\d,]+"
-    r"|its tokens were not counted yet: .*)\n"
+    r"|tokens: ctxkit status .*)\n"
 )
 """The line that says what a change did to the context."""
 

@@ -347,10 +347,19 @@ def test_a_large_log_that_nobody_counted(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "large.jsonl"
     path.write_bytes(lines(*(message("user", "some words " * 2000, n) for n in range(8))))
-    assert good("forget", path, "3").err.endswith(f"its tokens were not counted yet: ctxkit status {path}\n")
+    assert good("forget", path, "3").err.endswith(f"tokens: ctxkit status {path} counts them\n")
     good("status", path)
     assert FOUND.fullmatch(good("forget", path, "4").err.splitlines()[-1])
     little = small(tmp_path)
     assert good("forget", little, "3").err.splitlines()[-1].startswith("about ")
     exact = good("status", little, "--json").values[0]["tokens"]["used"]
     assert good("forget", little, "6").err.splitlines()[-1].startswith(f"{exact} → ")
+
+
+def test_a_log_above_8_mb(tmp_path: Path) -> None:
+    """Has no figures of small changes, also if its tokens are counted: they would take longer than the change."""
+    path = tmp_path / "large.jsonl"
+    path.write_bytes(lines(*(message("user", f"{n} " + "x" * 100_000, n) for n in range(85))))
+    good("trim", path, "--max-tokens", "90000")
+    assert good("forget", path, "3").err.endswith(f"\ntokens: ctxkit status {path} counts them\n")
+    assert "tokens" not in good("mark", path).err
