@@ -42,7 +42,7 @@ def test_a_history() -> None:
             config: Any = {"configurable": {"session_id": "a"}}
             reply = chain.invoke([HumanMessage(content=f"question {n}")], config=config)
             assert reply.content.startswith(f"answer {n} ") and context.status().of == 2 * n + 2
-    assert max(seen) < 25 and context.status().trims > 2
+    assert max(seen) < 39 and context.status().trims > 2  # not all of them went: what fits did
     history = RollingChatMessageHistory(context)
     assert context.tokens <= context.budget and isinstance(history.messages[-1], AIMessage)
     history.clear()
