@@ -16,7 +16,7 @@ ONE = canary()
 PARTS: list[tuple[Part, Part]] = [
     (Text("say {}"), Text("say {}")),
     (Thinking("hm {}", {"thinking": "hm {}", "signature": "c2ln"}), Thinking("hm {}", {"thinking": "hm {}"})),
-    (Call("c1", "get_{}", {"key": "{}"}), Call("c1", "get_{}", {"key": "{}"})),
+    (Call("c1", "get_{}", {"key": "{}"}), Call("c1", "redacted-1", {"key": "{}"})),
     (Call("c1", "get", '{"key": "{}', {"input": "{}"}), Call("c1", "get", '{"key": "{}', {"input": "{}"})),
     (Result("c1", "out {}"), Result("c1", "out {}")),
     (Result("c1", [Text("out {}")], raw={"content": "{}"}), Result("c1", [Text("out {}")], raw={"content": "{}"})),
