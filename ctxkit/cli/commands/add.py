@@ -26,7 +26,7 @@ from ctxkit.store.sidecar import Sidecar
 SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 
 SHORTEST_SECRET = 12
-"""Characters from which on a name is looked at: no kind of secret is shorter."""
+"""Characters from which on a name is looked at: no mark of a maker with the least of its value is shorter."""
 
 
 @takes(Reading)
