@@ -87,6 +87,11 @@ def armour(chance: random.Random) -> str:
     return "\n" + "\n".join(base64.b64encode(chance.randbytes(48)).decode() for _ in range(12)) + "\n"
 
 
+def body(chance: random.Random) -> str:
+    """The lines of a private key, but for the first one."""
+    return armour(chance).strip()
+
+
 def web_token(chance: random.Random) -> str:
     """A JSON Web Token, without the first three letters."""
     parts = [
@@ -108,6 +113,26 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")
     ]
     + [(f"-----BEGIN {PGP}-----", armour, f"-----END {PGP}-----")],
+    "private-key-body": [(f"MI{start}IBAAK", lambda c: "CAQEA" + body(c), "") for start in ("IEpA", "IEow")],
+    "private-key-end": [("", body, "\n-----END RSA " + "PRIVATE KEY-----")],
+    "basic-credentials": [("curl failed: Basic ", basic, " was sent"), ("`basic ", basic, "`")],
+    "piped-password": [
+        ("echo ", password, " | docker login -u ada --password-stdin hub.test"),
+        ("echo 'root:", password, "' | sudo chpasswd"),
+        ("printf '%s' \"", password, '" | gh auth login --with-token'),
+    ],
+    "credential-pair": [
+        ('get(url, auth=("ada", "', password, '"))'),
+        ("HTTPBasicAuth('ada', '", password, "')"),
+    ],
+    "named-value": [
+        ("- name: DB_PASSWORD\n  value: ", password, ""),
+        ('{"name": "API_TOKEN", "value": "', password, '"}'),
+    ],
+    "before-a-name": [
+        ("use `", lambda c: token(c, 16, 24), "` as the password"),
+        ("", lambda c: token(c, 16, 24), " is your new token"),
+    ],
     "putty-key": [("Private-Lines: 12", lambda c: armour(c).rstrip("\n"), "\nPrivate-MAC: 0")],
     "jwt": [("eyJ", web_token, "")],
     "wireguard-key": [

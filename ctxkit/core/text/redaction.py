@@ -35,7 +35,7 @@ KNOWN = "known-value"
 """The kind of values that the caller knows."""
 _IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~")
 _WORDS = bytes(97 if one in _IN_WORDS else 32 for one in range(256))
-_WRAP, _START = re.compile(secret_kinds.WRAP), re.compile(secret_kinds.START)
+_WRAP, _START, _CODE = map(re.compile, (secret_kinds.WRAP, secret_kinds.START, secret_kinds.CODE))
 _CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]")
 _NO_END = re.compile(r"[\w…:(=]|[./]\w")
 _DONE, _DONE_NEXT = "…[redacted", re.compile(r"[\w.+/=-]{0,60}…\[redacted ")
@@ -168,8 +168,12 @@ def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found |
         ):
             break
         flat, end, width = flat + more[0], more.end(), len(more[0])
+    if found >= 0 and shape.loose:
+        found = max(found, run.end())  # longer than its maker writes it
     if found >= 0 and (is_mixed(text[start:found]) or (shape.loose and goes_on(text[start:found]))):
         return _Found(1000 - len(mark), lead, start, found, kind)
+    if (len(mark) > 4 or mark[-1] in "-_") and len(run[0]) > shape.most and looks_random(run[0]):
+        return _Found(1500 - len(mark), lead, start, run.end(), kind)
     is_cut = not shape.heads and len(mark) >= 3 and _CUT.match(text, run.end()) is not None
     few = 4 if is_cut and len(mark) >= 6 else min(shape.most, 16)
     sure = shape.loose or (is_cut and (len(mark) > 3 or looks_random(run[0])))
@@ -197,26 +201,30 @@ def _placed(text: str, small: bytes) -> Iterator[_Found]:
             for rule in some:
                 if at >= past[rule]:
                     past[rule] = at + rule.within // 2  # was read in vain, if nothing matches: no mark reads it again
-                    for match in _matches(rule, text, at):
-                        one = _value(rule, text, match)
-                        past[rule] = max(past[rule], match.end(), at + rule.within, one.end if one else 0)
+                    for lead, start, end in _matches(rule, text, at):
+                        one = _value(rule, text, lead, start, end)
+                        past[rule] = max(past[rule], end, at + rule.within, one.end if one else 0)
                         if one is not None:
                             yield one
 
 
-def _matches(rule: PlaceRule, text: str, at: int) -> Iterator[re.Match[str]]:
-    """Where a rule matches whose mark stands at `at`."""
-    if rule.within:
-        yield from rule.compiled().finditer(text, at, at + rule.within)
-    elif (one := rule.compiled().match(text, at)) is not None:
-        yield one
+def _matches(rule: PlaceRule, text: str, at: int) -> Iterator[tuple[int, int, int]]:
+    """Where a rule matches whose mark stands at `at`: where it begins, and where its value begins and ends."""
+    pattern = rule.compiled()
+    if rule.before:
+        before = pattern.match(text[max(0, at - rule.before) : at][::-1])
+        yield from [(at - before.end(), at - before.end(), at - before.end(1))] if before is not None else ()
+        return
+    one = pattern.match(text, at) if not rule.within else None
+    found = pattern.finditer(text, at, at + rule.within) if rule.within else [one] if one is not None else []
+    yield from ((match.start(), match.end(1), match.end()) for match in found)
 
 
-def _value(rule: PlaceRule, text: str, match: re.Match[str]) -> _Found | None:
+def _value(rule: PlaceRule, text: str, lead: int, start: int, end: int) -> _Found | None:
     """The secret in what a rule matched, and its kind, which a maker's name before it may tell."""
-    start, end = match.end(1), match.end()
-    end -= len(match[0]) - len(match[0].rstrip(".")) if rule.random else 0  # of the sentence
-    if _DONE in text[start:end] or _DONE_NEXT.match(text, end):
+    value = text[start:end]
+    end -= len(value) - len(value.rstrip(".")) if rule.random else 0  # of the sentence
+    if _DONE in value or _DONE_NEXT.match(text, end) or (rule.random and _CODE.fullmatch(value)):
         return None
     before, value = text[max(0, start - 60) : start].lower().replace("-", "_"), text[start:end]
     of_makers = (
@@ -233,7 +241,7 @@ def _value(rule: PlaceRule, text: str, match: re.Match[str]) -> _Found | None:
             break
         end = line.end()
     if kind or not rule.random or looks_random(text[start:end]):
-        return _Found((2500 if kind else 3000) + rule.rank, match.start(), start, end, kind or rule.name)
+        return _Found((2500 if kind else 3000) + rule.rank, lead, start, end, kind or rule.name)
     return None
 
 

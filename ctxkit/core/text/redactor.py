@@ -64,11 +64,12 @@ def leaves(value: Any) -> Iterator[Leaf]:
             if inner is not None:
                 waiting.append((path, inner, "", ""))
         elif isinstance(one, dict):
-            inner = [((*path, key), held, *_beside_key(key, held)) for key, held in one.items()]
+            inner = [((*path, key), held, *_beside_key(_named(one, key), held)) for key, held in one.items()]
             inner += [((*path, key), key, "", "") for key in one]
             waiting += reversed(inner)
         elif isinstance(one, list):
-            waiting += reversed([((*path, at), held, *_behind_words(one, at)) for at, held in enumerate(one)])
+            key = next((place for place in reversed(path) if isinstance(place, str)), "")
+            waiting += reversed([((*path, at), held, *_behind_words(one, at, key)) for at, held in enumerate(one)])
 
 
 def inside(text: str) -> Any:
@@ -87,8 +88,16 @@ def _beside_key(key: str, held: Any) -> tuple[str, str]:
     return (f'"{key}": "', '"') if near else ("", "")
 
 
-def _behind_words(words: list[Any], at: int) -> tuple[str, str]:
-    """The words of a command before one of them."""
+def _named(holder: Mapping[str, Any], key: str) -> str:
+    """What the value under a key is called: `{"name": "DB_PASSWORD", "value": …}` names it beside it."""
+    name = holder.get("name", holder.get("key")) if key.lower() == "value" else None
+    return name if isinstance(name, str) and len(name) <= NEAR else key
+
+
+def _behind_words(words: list[Any], at: int, key: str) -> tuple[str, str]:
+    """The words of a command before one of them; in a list of other texts, the key that it stands under."""
+    if not any(isinstance(one, str) and one.startswith("-") for one in words[max(0, at - 8) : at + 1]):
+        return _beside_key(key, words[at]) if key else ("", "")
     before: list[str] = []
     for one in reversed(words[max(0, at - 8) : at] if isinstance(words[at], str) else ()):
         if not isinstance(one, str) or len(one) > NEAR:
@@ -210,7 +219,11 @@ class Redactor:
                     holder[place] = item.copy()
                     waiting.append((holder[place], key))
                 elif isinstance(item, str):
-                    beside = _beside_key(place, item) if isinstance(place, str) else _behind_words(words, place)
+                    beside = (
+                        _beside_key(_named(holder, place), item)
+                        if isinstance(holder, dict)
+                        else _behind_words(words, place, name)
+                    )
                     holder[place] = self._text(Leaf((), item, *beside), key)
             if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):
                 renamed: dict[str, Any] = {}

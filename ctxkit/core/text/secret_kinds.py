@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 START = (
-    r"(?<!\d\])(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
+    r"(?<!\d\])(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
 )
 """Where a word begins, also behind a line end or a sign as JSON or a URL writes it, and behind a terminal's colour;
 not at what a redaction left.
@@ -22,8 +22,11 @@ WRAP = r"(?:\\{0,8}(?:\r?\n|(?<=\\)r\\{1,8}n|(?<=\\)n)[ \t]{0,40}(?:[>|+] ?)?)"
 """Where a line was wrapped, also as JSON writes it, with what may stand before the next line's words."""
 PARW = r"(?:(?: ?[>|+])?[ \t]{0,40}(?:\n\r?|n\\{1,8}(?:r\\{1,8})?)\\{0,8})"
 """The same, read from its end."""
-PLACEHOLDER = r"(?:[$<{*%…]|[\w-]{0,24}(?:\.\.\.|xxxx)|(?i:your[_-][a-z_-]{2,40}(?![a-z0-9])|redacted))"
+PLACEHOLDER = r"(?:[$<{*%…]|[\w-]{0,24}(?:\.\.\.|xxxx)|(?i:your[_-][a-z_-]{2,40}\d{0,2}(?![a-z0-9])|redacted))"
 """What begins a value that stands for a secret, as in a template."""
+_WORD = r"(?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20})\d{0,2}|[vV]\d{1,2}"
+CODE = rf"(?:(?:{_WORD}|[a-z](?=/))(?:[._/](?=\w)|(?=[A-Z]))){{1,12}}(?:{_WORD})(?![\w+/=~!@#%^*$?-])"
+"""Words of code with signs or capitals between them, as names and paths have them."""
 ALPHABETS = {
     "digit": ("0-9", "digits"), "hex": ("0-9a-f", "hexadecimal digits"), "hexany": ("0-9a-fA-F", "hexadecimal digits"),
     "uuid": (r"0-9a-fA-F\-", "characters of a UUID"), "alnum": ("A-Za-z0-9", "letters and digits"),
@@ -80,6 +83,7 @@ class PlaceRule(NamedTuple):
     pattern: str
     random: bool
     within: int
+    before: int
 
     def compiled(self) -> re.Pattern[str]:
         """The pattern."""
@@ -170,7 +174,7 @@ def compiled(mark: str, shape: str) -> Shape:
     return Shape(
         [re.compile(_pattern(head, between)) for between in ("(?:)", f"{PARW}?")] if head else [],
         re.compile(_pattern(value) + ("" if loose else r"(?![A-Za-z0-9])")),
-        re.compile(f"[{letters}]{{1,{most + 200}}}" if letters else ""),
+        re.compile(f"[{letters}]+" if letters else ""),
         most,
         loose,
     )
@@ -192,7 +196,9 @@ def rules() -> Mapping[bytes, Sequence[PlaceRule]]:
     """What must stand in a text, in small letters → the rules that it begins."""
     found = defaultdict(list)
     for rank, one in enumerate(table()["rule"]):
-        rule = PlaceRule(rank, one["name"], one["pattern"], one.get("random", False), one.get("within", 0))
+        rule = PlaceRule(
+            rank, one["name"], one["pattern"], one.get("random", False), one.get("within", 0), one.get("before", 0)
+        )
         for mark in one["marks"]:
             found[mark.encode("ascii")].append(rule)
     return found
@@ -200,7 +206,7 @@ def rules() -> Mapping[bytes, Sequence[PlaceRule]]:
 
 @cache
 def _rule_pattern(pattern: str) -> re.Pattern[str]:
-    for name, part in (("START", START), ("WRAP", WRAP), ("PLACEHOLDER", PLACEHOLDER)):
+    for name, part in (("START", START), ("WRAP", WRAP), ("PLACEHOLDER", PLACEHOLDER), ("CODE", CODE)):
         pattern = pattern.replace(name, part)
     return re.compile(pattern)
 

@@ -20,7 +20,7 @@ def test_the_file() -> None:
     assert sum(kind.maker != "any" for kind in found) >= 120
     assert {key for maker in table()["maker"] for key in maker} <= {"name", "source", "kinds", "named", "beside"}
     assert {key for rule in table()["rule"] for key in rule} == {
-        "name", "what", "shape", "source", "marks", "pattern", "random", "within",
+        "name", "what", "shape", "source", "marks", "pattern", "random", "within", "before",
     }  # fmt: skip
     assert all(one in {kind.name for kind in found} for kind in near("beside") for one in kind.words)
 
