@@ -26,9 +26,6 @@ from ctxkit.store.joined import JoinedSource
 from ctxkit.store.source import Source
 from ctxkit.store.spool import lines_of
 
-PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
-"""First bytes of files of gzip, zip, zstd, bzip2 and xz, whose text cannot be seen."""
-
 
 class FoundSecret(msgspec.Struct, frozen=True):
     """A secret that was found. `file`: beside the log, "" for the log itself; `line`: from 1, 0 if it is unknown;

@@ -12,7 +12,8 @@ from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import ERROR, Styled
 from ctxkit.core.text.redaction import kinds as known_kinds
 from ctxkit.errors import ExitCode, ManyConversations, UnknownFormat
-from ctxkit.search.secret_scan import PACKED, FoundSecret, in_text, secrets_in
+from ctxkit.formats.unsupported import PACKED
+from ctxkit.search.secret_scan import FoundSecret, in_text, secrets_in
 from ctxkit.store.source import Source
 
 
@@ -38,7 +39,7 @@ def command(
         target = opened(log, reading, command="scan", report=False, before=held.append, tolerant=True)
     except (UnknownFormat, ManyConversations):
         data = b"".join(held[0].chunks()) if held else b""
-        if not held or reading.from_ is not None or data.startswith(PACKED):  # "0 secrets" would not be true
+        if not held or reading.from_ is not None or data.startswith(tuple(PACKED)):  # "0 secrets" would not be true
             raise
         return _report(log, list(in_text(data)), reading)
     return _report(target.opening.name, list(secrets_in(target)), reading)
