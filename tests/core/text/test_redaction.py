@@ -126,7 +126,8 @@ def test_without_a_sign_nothing_is_found(parts: list[Canary | str], first: int, 
 
 def test_the_table_is_not_read_for_plain_words() -> None:
     """What most commands are given, such as the words of a call."""
-    secret_kinds.table.cache_clear()
+    for read in (secret_kinds.table, secret_kinds.marks, secret_kinds.roots, secret_kinds.rules):
+        read.cache_clear()
     assert find_secrets("mark /home/ada/.claude/projects/-work/2f0a6f1e-41aa-4c0d-9b1c-77c1e1de1c55.jsonl before") == []
     assert secret_kinds.table.cache_info().currsize == 0
 
