@@ -164,16 +164,16 @@ def test_redact_what_a_call_names() -> None:
 
 def test_redact_the_words_of_a_command() -> None:
     """Each word of it alone is no secret, and in the text of a message arguments are no JSON any more."""
-    password = "hunter2" + "x9Kq"
+    word = "hunter2" + "x9Kq"
     for given in (
-        {"command": ["curl", "-u", f"ada:{password}", "https://x.test"]},
-        {"argv": ["mysql", f"-p{password}"]},
+        {"command": ["curl", "-u", f"ada:{word}", "https://x.test"]},
+        {"argv": ["mysql", f"-p{word}"]},
     ):
         call = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": json.dumps(given)}}
         message = {"role": "assistant", "content": "so:", "tool_calls": [call]}
         data = chat("hi") + json.dumps(message).encode() + b"\n"
-        assert password in json.dumps(rows(data, "/x.jsonl"))
-        assert password not in json.dumps(rows(data, "/x.jsonl", redact=True)), given
+        assert word in json.dumps(rows(data, "/x.jsonl"))
+        assert word not in json.dumps(rows(data, "/x.jsonl", redact=True)), given
 
 
 def test_redact_names() -> None:
