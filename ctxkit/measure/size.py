@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, islice, zip_longest
 from math import ceil
 from typing import NamedTuple
 
@@ -322,6 +322,33 @@ def moved(before: OpenLog, after: OpenLog) -> tuple[SizeAtHand, SizeAtHand] | No
         more = added(counting, one)  # of both: an op does not change what the config puts around the messages
         return SizeAtHand(one.tokens + more, counting.is_rough), SizeAtHand(other.tokens + more, then.is_rough)
     return None
+
+
+class Uncached(NamedTuple):
+    """The first message that a request has otherwise than the one before, and its tokens from there on."""
+
+    first: Name
+    tokens: int
+
+
+def uncached(measuring: Measuring, before: OpenLog, after: OpenLog) -> Uncached | None:
+    """What the next request sends without a provider's cache, which keeps a prefix, if it is of the state `after`.
+
+    `measuring`: of `before`. None if both states send the same.
+    """
+    had, has = before.listed(), after.listed()
+    short, shorter = before.state().board.stubs, after.state().board.stubs
+    for place, (one, other) in enumerate(zip_longest(had, has)):
+        if one != other or short.get(one) is not shorter.get(one):
+            then = measuring.with_counting(Counting(after)).of(has).tokens
+            return Uncached(other if one is None else one, max(0, then - measuring.of(had[:place]).tokens))
+    return None
+
+
+def uncached_line(log: OpenLog, found: Uncached) -> str:
+    """The line about the prompt cache in a report or preview of a change."""
+    where = log.state().label(found.first)
+    return f"prompt cache: valid before message {where}; the next request sends {found.tokens:,} tokens uncached"
 
 
 def size_at_hand(log: OpenLog, names: Sequence[Name]) -> SizeAtHand | None:
