@@ -70,12 +70,13 @@ class Measuring:
         moved = tokens - (known if known is not None else round(session.end))
         whole_log = not self.counting.log.transcript.broken  # what is missing now may have been counted
         is_exact = not (moved or known is None or session.now.corrected) and whole_log
+        least, most = session.bounds(tokens)
         return Measured(
             tokens=tokens, counter=_name(session, moved), known=known,
             at=session.known[-1] if session.steps else None, estimated=moved,
             overhead=session.overhead, error=None if error is None else round(100 * error, 2),
-            trust="exact" if is_exact else "calibrated",
-            corrected=session.now.corrected,
+            trust="exact" if is_exact else "calibrated" if least is None else "range",
+            corrected=session.now.corrected, least=least, most=most, once=min(session.once, tokens),
         )  # fmt: skip
 
     def _tokens(self, session: RecordedUsage, names: Sequence[Name]) -> float:
@@ -152,7 +153,7 @@ class Measuring:
         session = self._session
         if session is None:
             return
-        kept, came = IncrementalContext(session.increments), 0.0
+        kept, came = IncrementalContext(session.increments), -float(session.once)
         places = self._in_place(name if made is None else None for name, made in context)
         for (name, made), place in zip(context, places, strict=True):
             yield kept.tokens + came, place >= 0

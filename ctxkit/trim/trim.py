@@ -139,11 +139,11 @@ class Trimming:
         self.scale = 1.0
         """Factor on the sizes of messages, so that they add up to what the provider's refusal says."""
         if sent is not None:
-            held = min(max(self.measured.overhead or 0, self.beside.within), sent)
+            held = min(max(self.measured.overhead or 0, self.beside.within) + self.measured.once, sent)
             self.scale = (sent - held) / (sum(sizes) or 1)
         self.tokens = self._scaled(sizes)
-        self.total = self.measured.tokens + self.beside.added
-        """Tokens of the context before the trim."""
+        self.total = max(0, self.measured.resumed) + self.beside.added
+        """Tokens of the context before the trim, as a resumed session has it: a trim takes effect there."""
         self.fixed = self.total - self.tokens.total
         """Tokens that no trim removes: system prompt, tools, and what else is sent with the messages."""
         self.parts: dict[str, list[Index]] = {}
