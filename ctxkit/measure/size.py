@@ -299,7 +299,7 @@ def change(log: OpenLog, after: State) -> Figures:
     other = measuring.with_counting(then).of(list(shown_names(after)))
     stubs = [name for name, stub in after.board.stubs.items() if before.board.stubs.get(name) != stub]
     return Figures(
-        one.tokens + added(counting, one), other.tokens + added(then, other),
+        one.resumed + added(counting, one), other.resumed + added(then, other),
         (other if other.estimated else one).counter, len(shown), len(shown - names),
         len(names - shown), sum(name in names and name in shown for name in stubs),
         limit=context_limit(log).tokens,
@@ -314,14 +314,14 @@ class SizeAtHand(NamedTuple):
 
 
 def moved(before: OpenLog, after: OpenLog) -> tuple[SizeAtHand, SizeAtHand] | None:
-    """The sizes of the requests that two states of a log send, as `status` shows them; None if counting takes long."""
+    """The sizes of the requests that two states of a log send, when resumed; None if counting takes long."""
     counting, then = _at_hand(before), _at_hand(after)
     with suppress(NotCountedError):
         measuring = Measuring(counting)
         one = measuring.of(before.listed())
         other = measuring.with_counting(then).of(after.listed())
         more = added(counting, one)  # of both: an op does not change what the config puts around the messages
-        return SizeAtHand(one.tokens + more, counting.is_rough), SizeAtHand(other.tokens + more, then.is_rough)
+        return SizeAtHand(one.resumed + more, counting.is_rough), SizeAtHand(other.resumed + more, then.is_rough)
     return None
 
 
@@ -380,8 +380,9 @@ def _factor(session: RecordedUsage) -> str:
 
 
 def around(measuring: Measuring) -> float:
-    """Tokens of a request without any of the messages: by the recorded usage, and what config adds."""
-    return measuring.around + added(measuring.counting, measuring.of([]))
+    """Tokens of a resumed request without any of the messages: by the recorded usage, and what config adds."""
+    alone = measuring.of([])
+    return measuring.around - alone.once + added(measuring.counting, alone)
 
 
 def cumulative(sizes: Sequence[float]) -> Sequence[float]:
