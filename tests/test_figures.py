@@ -296,19 +296,18 @@ def compactions(path: Path) -> Iterator[tuple[int, int, int]]:
     """
     raw, log = path.read_bytes(), opened(path)
     view, rows = log.transcript.view, log.transcript.row_of
-    cuts = [cut for cut in view.cuts if cut.is_compaction] if view is not None else []
+    made = {cut.row for cut in view.cuts if cut.is_compaction} if view is not None else set()
     ends = list(accumulate(map(len, raw.splitlines(keepends=True))))
-    for place, cut in enumerate(cuts):
-        later = (n for n in log.transcript.view.order if rows[n - 1] > cut.row)  # type: ignore[union-attr]  # it has cuts
-        replies = ((n, log.usage(n)) for n in later if log.messages[n - 1].role == "assistant")
-        n, usage = next(((n, usage) for n, usage in replies if usage is not None), (0, None))
-        if usage is None:
-            continue
-        for end in ends[cut.row :]:
+    for row in sorted(made | {one.row for one in log.transcript.compactions}):  # those of branches too
+        replies = (one for one in log.messages if rows[one.n - 1] > row and one.role == "assistant" and not one.thread)
+        first, usage = next(((one, found) for one in replies if (found := log.usage(one.n))), (None, None))
+        for end in ends[row:] if first is not None and usage is not None else ():
             seen = Log.open(io.BytesIO(raw[:end]), env={}).transcript.view
-            if seen is not None and sum(one.is_compaction for one in seen.cuts) > place and seen.order:
+            if seen is not None and any(one.row == row for one in seen.cuts) and seen.order:
+                yield end, first.offset, usage.request
                 break
-        yield end, log.messages[n - 1].offset, usage.request
+            if end >= first.offset:  # the file begins with this one
+                break
 
 
 COMPACTED = [path for path in transcripts("claude-code", "codex", "pi", under=1 << 23) if path.suffix == ".jsonl"]

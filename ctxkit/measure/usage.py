@@ -43,7 +43,7 @@ class SentAgain(NamedTuple):
 
 
 SENT_AGAIN = {"claude-code": SentAgain(11_900, 33_900, once=True), "codex": SentAgain(2_990, 13_300, once=False)}
-"""Claude Code: 12 compactions, files that it reads again. Codex: 7, summaries that are encrypted in their row; after a
+"""Claude Code: 13 compactions, files that it reads again. Codex: 7, summaries that are encrypted in their row; after a
 compaction between two turns also its instructions, which later rows have."""
 OTHERS = SentAgain(0, 33_900, once=False)
 """Programs of which no compaction was measured."""
