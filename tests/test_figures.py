@@ -342,6 +342,9 @@ def test_what_was_sent_once_leaves_with_a_resume(path: Path) -> None:
         return
     assert next_request(log, own=True, stays=True).tokens == before.resumed < before.tokens
     assert log.trim(before.resumed) is None
+    full = Log.open(io.BytesIO(path.read_bytes()), env={})  # for the program that goes on
+    full.config.set_flags({"limit": f"{before.tokens}", "compact.threshold": "99"})
+    assert full.compact(strategy="truncate") is not None, full.said
     op = log.trim(before.resumed - 3000)
     after = log.status().tokens.measured
     assert op is not None and op.after is not None and after is not None

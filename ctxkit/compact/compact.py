@@ -275,10 +275,11 @@ def _is_new(log: WritableLog, asked: CompactRequest, goal: CompactGoal, newest: 
 def _not_full(log: WritableLog, base: Trimming, limit: int) -> str | None:
     """The message if the context is below the threshold; None if it is not."""
     threshold = float(log.config["compact.threshold"])
-    if 100 * base.total >= threshold * limit:
+    used = base.total + base.measured.once  # the program that goes on has all of it
+    if 100 * used >= threshold * limit:
         return None
-    share = _percent(base.total, limit)
-    full = f"{base.total:,} of {limit:,} tokens ({base.measured.counter}), {share:g} %"
+    share = _percent(used, limit)
+    full = f"{used:,} of {limit:,} tokens ({base.measured.counter}), {share:g} %"
     below = f"below the threshold of {threshold:g} %: nothing was changed"
     return f"{full}: {below} (--target or --force compacts anyway)."
 
