@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ from ctxkit.api.log import Log
 from ctxkit.cli.forget_options import preview
 from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.errors import CtxkitError
+from ctxkit.measure.next_request import next_request
 from ctxkit.measure.per_op import OpSizes
 from ctxkit.measure.size import change
 from ctxkit.measure.timeline import plotted
+from ctxkit.measure.usage import LEAST_ONCE
 from tests.cli.runner import lines
 from tests.lawful import Command
 from tests.shared import SHARED, transcripts
@@ -286,3 +288,68 @@ def test_what_a_forget_says(path: Path) -> None:
     told = ["".join(map(str, line)) for line in preview(log, op)]
     after = log.seen_at(log.state_with(log.stamp(op))).status().tokens.used or 0
     assert any(f" messages, {before - after:,} tokens (" in line for line in told), told
+
+
+def compactions(path: Path) -> Iterator[tuple[int, int, int]]:
+    """Of each compaction of its own program: the bytes of the file up to its summary, those up to the next counted
+    reply, and the tokens of that one's request.
+    """
+    raw, log = path.read_bytes(), opened(path)
+    view, rows = log.transcript.view, log.transcript.row_of
+    made = {cut.row for cut in view.cuts if cut.is_compaction} if view is not None else set()
+    ends = list(accumulate(map(len, raw.splitlines(keepends=True))))
+    for row in sorted(made | {one.row for one in log.transcript.compactions}):  # those of branches too
+        replies = (one for one in log.messages if rows[one.n - 1] > row and one.role == "assistant" and not one.thread)
+        first, usage = next(((one, found) for one in replies if (found := log.usage(one.n))), (None, None))
+        for end in ends[row:] if first is not None and usage is not None else ():
+            seen = Log.open(io.BytesIO(raw[:end]), env={}).transcript.view
+            if seen is not None and any(one.row == row for one in seen.cuts) and seen.order:
+                yield end, first.offset, usage.request
+                break
+            if end >= first.offset:  # the file begins with this one
+                break
+
+
+COMPACTED = [path for path in transcripts("claude-code", "codex", "pi", under=1 << 23) if path.suffix == ".jsonl"]
+
+
+@pytest.mark.skipif(not COMPACTED, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", COMPACTED, ids=lambda path: path.name)
+def test_right_after_a_compaction(path: Path) -> None:
+    """Nothing is counted since: `status` says between which figures the next request is, and there it is."""
+    raw, found = path.read_bytes(), list(compactions(path))
+    starts = [0, *(raw.rindex(b"\n", 0, raw.rindex(b"\n", 0, end - 1)) + 1 for end, *_ in found[:1])]
+    for start, (*ends, truth) in product(starts, found):  # and a file that begins with its first compaction
+        for end in ends if not start or truth != found[0][2] else ():
+            told = Log.open(io.BytesIO(raw[start:end]), env={}).status().tokens.measured
+            assert told is not None and told.known is None, end
+            if told.trust == "guess":  # no request of the session was ever counted
+                continue
+            assert told.trust == "range" and told.least is not None and told.most is not None
+            assert told.least <= truth <= told.most, (told.least, truth, told.most)
+            assert told.least <= told.tokens <= told.most
+
+
+@pytest.mark.skipif(not COMPACTED, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", COMPACTED, ids=lambda path: path.name)
+def test_what_was_sent_once_leaves_with_a_resume(path: Path) -> None:
+    """What Claude Code read again after its compaction, in no row: `status` tells both figures, `resume` and `trim` the
+    one without it, and so does the session that is written, which has the overhead that this one began with.
+    """
+    log = Log.open(io.BytesIO(path.read_bytes()), env={})
+    before = log.status().tokens.measured
+    if before is None or not before.once:
+        return
+    assert next_request(log, own=True, stays=True).tokens == before.resumed < before.tokens
+    assert log.trim(before.resumed) is None
+    full = Log.open(io.BytesIO(path.read_bytes()), env={})  # for the program that goes on
+    full.config.set_flags({"limit": f"{before.tokens}", "compact.threshold": "99"})
+    assert full.compact(strategy="truncate") is not None, full.said
+    op = log.trim(before.resumed - 3000)
+    after = log.status().tokens.measured
+    assert op is not None and op.after is not None and after is not None
+    assert op.after.tokens == after.resumed <= before.resumed - 3000 and after.once == before.once
+    made = Log.open(io.BytesIO(b"".join(log.session(log.opening.format.name).pieces)), env={}).status().tokens.measured
+    assert made is not None and made.overhead is not None and before.overhead is not None and not made.once
+    assert abs(made.tokens - after.resumed) <= max(2, NEAR * made.tokens)
+    assert abs(made.overhead - before.overhead) < LEAST_ONCE

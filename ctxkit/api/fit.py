@@ -96,9 +96,9 @@ class Fitted(msgspec.Struct, Generic[M], frozen=True):
     """Messages that fit. Those that stay are the same objects; a stubbed one is a copy with a shorter result.
 
     `truncated`: whether anything was cut. `token_count`, `tokens_before`, `budget`: tokens by `counter`. `limit`,
-    `reserve`: the budget is their difference; None if the caller gave the budget. `cached_tokens_lost`: tokens of
-    messages that stay after the first cut: a provider has to cache them again. `summary`: the text that the caller's
-    function wrote of what was dropped, which is a message; else None.
+    `reserve`: the budget is their difference; None if the caller gave the budget. `cached_tokens_lost`: tokens from the
+    first cut on, which a provider has to cache again. `summary`: the text that the caller's function wrote of what was
+    dropped, which is a message; else None.
     """
 
     messages: list[M]
@@ -256,9 +256,10 @@ def _fitted(
             one = summarize_dropped(found, OwnWords(own, found.counting.counter.counts))
     if one is not None:
         plan = _with_summary(one)
-    lost = found.lost(plan)
+    op = as_op(found, plan) if one is None else one.op
+    lost = found.lost(op)
     if held is None:
-        kept: list[M] | list[Row] = _of_log(found, as_op(found, plan) if one is None else one.op)
+        kept: list[M] | list[Row] = _of_log(found, op)
         cuts = [_cut(found.state.label(name), name, plan) for name in found.names if name in plan.reasons]
     else:
         kept, cuts = _of_list(held, plan, None if one is None else one.op.text)
@@ -269,7 +270,7 @@ def _fitted(
         stubbed_count=actions.count("stubbed"), token_count=after, tokens_before=found.total,
         within_budget=after <= found.budget, budget=found.budget,
         limit=None if whole else found.limit, reserve=None if whole else log.config["reserve"],
-        counter=found.then.counter, cached_tokens_lost=lost[1] if lost is not None else 0, cuts=tuple(cuts),
+        counter=found.then.counter, cached_tokens_lost=lost.tokens if lost is not None else 0, cuts=tuple(cuts),
         summary=None if one is None else one.op.text,
     ))  # fmt: skip
 

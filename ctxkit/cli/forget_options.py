@@ -111,7 +111,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
-    from ctxkit.measure.size import Measuring
+    from ctxkit.measure.size import Measuring, uncached, uncached_line
 
     log.weigh(log.state_with(op))  # the token log also has figures for a refusal
     yield ["Leaving the context:"]
@@ -125,12 +125,8 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     yield [f"{len(shown) - len(stays)} of {len(shown)} messages{beside}, {tokens:,} tokens ({measuring.name})"]
     if isinstance(op, Remember):
         yield [f"Staying in the context: {state.brief(Names.of(stays))} ({layout.count(len(stays), 'message')})"]
-    first = next((i for i, name in enumerate(shown) if name in leaving), None)
-    if first is not None:
-        rest = [name for name in shown[first:] if name not in leaving]
-        lost = round(sum(measuring.each(rest)) - measuring.bound(rest))
-        where = state.label(shown[first])
-        yield [f"prompt cache: valid before message {where}; {max(0, lost):,} tokens after it are sent uncached once"]
+    if (lost := uncached(measuring, log, log.seen_at(log.state_with(op)))) is not None:
+        yield [uncached_line(log, lost)]
 
 
 def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Styled]]:

@@ -27,6 +27,7 @@ from ctxkit.core.times import written
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.llm.hooks import Hooks
 from ctxkit.measure.limit import context_limit
+from ctxkit.measure.size import uncached, uncached_line
 from ctxkit.store.config import key_of
 from ctxkit.trim.plan import LONG
 from ctxkit.trim.trim import Trimming
@@ -274,10 +275,11 @@ def _is_new(log: WritableLog, asked: CompactRequest, goal: CompactGoal, newest: 
 def _not_full(log: WritableLog, base: Trimming, limit: int) -> str | None:
     """The message if the context is below the threshold; None if it is not."""
     threshold = float(log.config["compact.threshold"])
-    if 100 * base.total >= threshold * limit:
+    used = base.total + base.measured.once  # the program that goes on has all of it
+    if 100 * used >= threshold * limit:
         return None
-    share = _percent(base.total, limit)
-    full = f"{base.total:,} of {limit:,} tokens ({base.measured.counter}), {share:g} %"
+    share = _percent(used, limit)
+    full = f"{used:,} of {limit:,} tokens ({base.measured.counter}), {share:g} %"
     below = f"below the threshold of {threshold:g} %: nothing was changed"
     return f"{full}: {below} (--target or --force compacts anyway)."
 
@@ -312,14 +314,8 @@ def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
         notes.append(f"kept, because they are the newest: {state.brief(near)} (--keep-last 0 replaces them too)")
     if not made.reached:
         notes.append(_floor(found, made))
-    changed = (Names.of(found.going) if made.op.ids else made.replaced) | made.shortened
-    first = next((place for place, name in enumerate(found.base.shown) if name in changed), None)
-    if first is not None:
-        rest = [name for name in found.base.shown[first:] if name not in changed]
-        lost = sum(found.base.tokens[name] for name in rest) - round(found.base.measuring.bound(rest))
-        where = state.label(found.base.shown[first])
-        sent = f"{max(0, lost):,} tokens after it are sent uncached once"
-        notes.append(f"prompt cache: valid before message {where}; {sent}")
+    if (lost := uncached(found.base.measuring, found.log, made.seen)) is not None:
+        notes.append(uncached_line(found.log, lost))
     return notes
 
 

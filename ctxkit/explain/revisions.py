@@ -81,13 +81,13 @@ class ComparedState:
 
     @property
     def total(self) -> int:
-        """Tokens of the context and of what is sent besides, as in `status`."""
+        """Tokens of the context, when resumed, and of what is sent besides."""
         from ctxkit.measure.count import Counting
         from ctxkit.measure.overhead import added
 
         counting = Counting(self.log)
         measured = self.measuring.with_counting(counting).of(list(self.order))
-        return measured.tokens + added(counting, measured)
+        return measured.resumed + added(counting, measured)
 
     def tokens(self, start: int, count: int) -> float:
         """Tokens of `count` messages from place `start` on."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxkit.core.item_names import Name
-from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.ledger import Ledger, LedgerEntry
 from ctxkit.core.transcript import ProgramCut
 from ctxkit.logfile.open import OpenLog
 
@@ -34,17 +34,50 @@ class TurningPoint(NamedTuple):
 
 def turning_points(log: OpenLog) -> list[TurningPoint]:
     """All turning points in order. O(messages) if the program compacted, else O(ops)."""
-    found = [_of_op(entry) for entry in log.state().ledger.entries]
+    ledger = log.state().ledger
+    found = [_of_op(ledger, entry) for entry in ledger.entries]
     return sorted([*_of_program(log), *found], key=lambda one: one.row)
 
 
-def _of_op(entry: LedgerEntry) -> TurningPoint:
-    before, after = (entry.body.get(key) for key in SIZES)
-    for unit in ("tokens", "messages"):
-        pair = [size.get(unit) if isinstance(size, dict) else None for size in (before, after)]
-        if isinstance(pair[0], int) and isinstance(pair[1], int):
-            return TurningPoint(entry.place, entry, (pair[0], pair[1]), unit)
-    return TurningPoint(entry.place, entry, None, "")
+def recorded_sizes(ledger: Ledger, entry: LedgerEntry) -> tuple[tuple[int, int], str] | None:
+    """The sizes of the context before and after an op, and their unit: those that it recorded, or, of an undo, those of
+    the op that it takes back; None if neither did.
+    """
+    found = _pair(entry, "messages")
+    if (own := _pair(entry, "tokens")) is not None:
+        return own, "tokens"
+    undone = ledger.undone(entry)
+    if undone and found is not None:
+        op, way = undone[-1], 1 if len(undone) % 2 == 0 else -1
+        sizes, messages = _pair(op, "tokens"), _pair(op, "messages")
+        same = messages is not None and messages[::way] == found and _count(op) == _count(entry)
+        if sizes is not None and same and _is_next(ledger, op, entry):
+            return (sizes[::way][0], sizes[::way][1]), "tokens"
+    return None if found is None else (found, "messages")
+
+
+def _is_next(ledger: Ledger, op: LedgerEntry, entry: LedgerEntry) -> bool:
+    """Whether all ops between the two had been taken back before `entry`, so that it changes the context of `op`."""
+    return all(
+        undone[-1].number >= op.number if (undone := ledger.undone(one)) else 0 < (one.voided_by or 0) < entry.number
+        for one in ledger.entries[op.number : entry.number - 1]
+    )
+
+
+def _pair(entry: LedgerEntry, unit: str) -> tuple[int, int] | None:
+    before, after = (size.get(unit) if isinstance(size, dict) else None for size in map(entry.body.get, SIZES))
+    return (before, after) if isinstance(before, int) and isinstance(after, int) else None
+
+
+def _count(entry: LedgerEntry) -> Any:
+    """How many messages the log had at an op."""
+    at = entry.body.get("at")
+    return at.get("messages") if isinstance(at, dict) else None
+
+
+def _of_op(ledger: Ledger, entry: LedgerEntry) -> TurningPoint:
+    sizes, unit = recorded_sizes(ledger, entry) or (None, "")
+    return TurningPoint(entry.place, entry, sizes, unit)
 
 
 def _of_program(log: OpenLog) -> list[TurningPoint]:

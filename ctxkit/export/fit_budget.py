@@ -104,4 +104,4 @@ def _size(log: OpenLog, made: Exported | Written, *, recounted: bool) -> int:
     own = OpenLog(opening, log.config, clock=log.clock)
     own.cache_folder = log.cache_folder
     measured = measure(Counting(own), listed(own.state()))
-    return measured.tokens if measured.is_counted else alone
+    return measured.resumed if measured.is_counted else alone

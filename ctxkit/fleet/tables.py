@@ -64,7 +64,7 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
         TableColumn("ctxkit_in_context", "int", "Messages in the context now."),
         TableColumn("ctxkit_tokens", "int", "Tokens of the context now, as `ctxkit status --no-assembly` counts them."),
         TableColumn("ctxkit_counter", "text", "What counted them."),
-        TableColumn("ctxkit_trust", "text", "How sure they are: `exact`, `calibrated`, `encoding` or `guess`."),
+        TableColumn("ctxkit_trust", "text", "How sure they are: `exact`, `calibrated`, `range`, `encoding`, `guess`."),
         TableColumn("ctxkit_ops", "int", "Ops in force."),
         TableColumn("ctxkit_compactions", "int", "Compactions, by the program and by ctxkit."),
         TableColumn("ctxkit_damaged", "int", "Damaged places of the log and its ops."),

@@ -68,13 +68,13 @@ def next_request(log: OpenLog, *, own: bool, stays: bool) -> NextRequest:
         cached = 0
     elif lives is not None:
         change = first_change(log)
-        rest = [] if change is None else names[change.place :]
-        cached = max(0, found.tokens - round(sum(measuring.each(rest)) - measuring.bound(rest)))
+        rest = names if found.once else [] if change is None else names[change.place :]
+        cached = max(0, found.resumed - round(sum(measuring.each(rest)) - measuring.bound(rest)))
     model = log.model if own else ""
-    each = price(model, found.tokens) if model else None
+    each = price(model, found.resumed) if model else None
     held = cached or 0
-    dollars = None if each is None else held * each.cached + (found.tokens - held) * each.kept
-    return NextRequest(found.tokens, found.counter, cached, idle, lives, dollars, model)
+    dollars = None if each is None else held * each.cached + (found.resumed - held) * each.kept
+    return NextRequest(found.resumed, found.counter, cached, idle, lives, dollars, model)
 
 
 def _lives(log: OpenLog) -> float | None:

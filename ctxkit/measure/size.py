@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, islice, zip_longest
 from math import ceil
 from typing import NamedTuple
 
@@ -70,12 +70,13 @@ class Measuring:
         moved = tokens - (known if known is not None else round(session.end))
         whole_log = not self.counting.log.transcript.broken  # what is missing now may have been counted
         is_exact = not (moved or known is None or session.now.corrected) and whole_log
+        least, most = session.bounds(tokens)
         return Measured(
             tokens=tokens, counter=_name(session, moved), known=known,
             at=session.known[-1] if session.steps else None, estimated=moved,
             overhead=session.overhead, error=None if error is None else round(100 * error, 2),
-            trust="exact" if is_exact else "calibrated",
-            corrected=session.now.corrected,
+            trust="exact" if is_exact else "calibrated" if least is None else "range",
+            corrected=session.now.corrected, least=least, most=most, once=min(session.once, tokens),
         )  # fmt: skip
 
     def _tokens(self, session: RecordedUsage, names: Sequence[Name]) -> float:
@@ -152,7 +153,7 @@ class Measuring:
         session = self._session
         if session is None:
             return
-        kept, came = IncrementalContext(session.increments), 0.0
+        kept, came = IncrementalContext(session.increments), -float(session.once)
         places = self._in_place(name if made is None else None for name, made in context)
         for (name, made), place in zip(context, places, strict=True):
             yield kept.tokens + came, place >= 0
@@ -298,7 +299,7 @@ def change(log: OpenLog, after: State) -> Figures:
     other = measuring.with_counting(then).of(list(shown_names(after)))
     stubs = [name for name, stub in after.board.stubs.items() if before.board.stubs.get(name) != stub]
     return Figures(
-        one.tokens + added(counting, one), other.tokens + added(then, other),
+        one.resumed + added(counting, one), other.resumed + added(then, other),
         (other if other.estimated else one).counter, len(shown), len(shown - names),
         len(names - shown), sum(name in names and name in shown for name in stubs),
         limit=context_limit(log).tokens,
@@ -313,15 +314,42 @@ class SizeAtHand(NamedTuple):
 
 
 def moved(before: OpenLog, after: OpenLog) -> tuple[SizeAtHand, SizeAtHand] | None:
-    """The sizes of the requests that two states of a log send, as `status` shows them; None if counting takes long."""
+    """The sizes of the requests that two states of a log send, when resumed; None if counting takes long."""
     counting, then = _at_hand(before), _at_hand(after)
     with suppress(NotCountedError):
         measuring = Measuring(counting)
         one = measuring.of(before.listed())
         other = measuring.with_counting(then).of(after.listed())
         more = added(counting, one)  # of both: an op does not change what the config puts around the messages
-        return SizeAtHand(one.tokens + more, counting.is_rough), SizeAtHand(other.tokens + more, then.is_rough)
+        return SizeAtHand(one.resumed + more, counting.is_rough), SizeAtHand(other.resumed + more, then.is_rough)
     return None
+
+
+class Uncached(NamedTuple):
+    """The first message that a request has otherwise than the one before, and its tokens from there on."""
+
+    first: Name
+    tokens: int
+
+
+def uncached(measuring: Measuring, before: OpenLog, after: OpenLog) -> Uncached | None:
+    """What the next request sends without a provider's cache, which keeps a prefix, if it is of the state `after`.
+
+    `measuring`: of `before`. None if both states send the same.
+    """
+    had, has = before.listed(), after.listed()
+    short, shorter = before.state().board.stubs, after.state().board.stubs
+    for place, (one, other) in enumerate(zip_longest(had, has)):
+        if one != other or short.get(one) is not shorter.get(one):
+            then = measuring.with_counting(Counting(after)).of(has).tokens
+            return Uncached(other if one is None else one, max(0, then - measuring.of(had[:place]).tokens))
+    return None
+
+
+def uncached_line(log: OpenLog, found: Uncached) -> str:
+    """The line about the prompt cache in a report or preview of a change."""
+    where = log.state().label(found.first)
+    return f"prompt cache: valid before message {where}; the next request sends {found.tokens:,} tokens uncached"
 
 
 def size_at_hand(log: OpenLog, names: Sequence[Name]) -> SizeAtHand | None:
@@ -352,8 +380,9 @@ def _factor(session: RecordedUsage) -> str:
 
 
 def around(measuring: Measuring) -> float:
-    """Tokens of a request without any of the messages: by the recorded usage, and what config adds."""
-    return measuring.around + added(measuring.counting, measuring.of([]))
+    """Tokens of a resumed request without any of the messages: by the recorded usage, and what config adds."""
+    alone = measuring.of([])
+    return measuring.around - alone.once + added(measuring.counting, alone)
 
 
 def cumulative(sizes: Sequence[float]) -> Sequence[float]:

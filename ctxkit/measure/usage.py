@@ -32,6 +32,27 @@ REPLIES = 1000
 """The most replies that are read to find out which reasoning will leave with its exchange."""
 
 
+class SentAgain(NamedTuple):
+    """Tokens of the first request after a program's own compaction beyond the overhead and the messages, as measured on
+    real sessions (docs/tokens.md): the median, and the most. `once`: they are in no row, and leave with a resume.
+    """
+
+    typical: int
+    most: int
+    once: bool
+
+
+SENT_AGAIN = {"claude-code": SentAgain(11_900, 33_900, once=True), "codex": SentAgain(2_990, 13_300, once=False)}
+"""Claude Code: 13 compactions, files that it reads again. Codex: 7, summaries that are encrypted in their row; after a
+compaction between two turns also its instructions, which later rows have."""
+OTHERS = SentAgain(0, 33_900, once=False)
+"""Programs of which no compaction was measured."""
+SPARE, BELOW = 1.25, 0.95
+"""Factors on the most that was measured, and on what is sent at least: the smallest request was 2 % smaller."""
+LEAST_ONCE = 1000
+"""Below so many tokens, an error of the estimates and something that was sent again look the same."""
+
+
 class RequestRun(NamedTuple):
     """Requests without a compaction between them.
 
@@ -106,18 +127,45 @@ class RecordedUsage:
         return calibrate(runs, self.counting.counter.typical)
 
     @property
-    def resent(self) -> int:
-        """Tokens that the program sends after a compaction without a row in the log, such as files that it sends again.
+    def again(self) -> SentAgain:
+        """What the log's program is known to send again after its compactions."""
+        return SENT_AGAIN.get(self.counting.log.opening.format.name, OTHERS)
 
-        Measured at the first request of the run before this one.
+    @cached_property
+    def resent(self) -> int:
+        """Tokens that the program sends after its newest compaction without a row in the log, such as files that it
+        reads again.
+
+        Measured at the first request since, else at that after the compaction before; else what is typical.
         """
-        if not self.earlier or not self.earlier[0].after or self.overhead is None:
+        runs = [self.now] if self.steps else self.earlier[:1]
+        if self.overhead is None or (self.steps and not self.now.after):
             return 0
-        held = self.earlier[0].held
-        first = _first(self.counting.log, held)
-        if first is None:
-            return 0
-        return max(0, round(first[1].request - self.overhead - self._calibrated(held[: first[0]])))
+        for run in runs:
+            first = _first(self.counting.log, run.held) if run.after else None
+            if first is not None:
+                return max(0, round(first[1].request - self.overhead - self._calibrated(run.held[: first[0]])))
+        return 0 if self._begun else self.again.typical
+
+    @property
+    def once(self) -> int:
+        """The part of `resent` that leaves with a resume."""
+        return self.resent if self.again.once and self.resent >= LEAST_ONCE else 0
+
+    def bounds(self, tokens: int) -> tuple[int | None, int | None]:
+        """The least and the most tokens of the next request, if the context has `tokens` and nothing was counted since
+        the compaction; else None.
+        """
+        if self.steps:
+            return None, None
+        sent, more = tokens - self.resent, SPARE * self.again.most
+        return round(BELOW * max(0, sent - more * self._begun)), round(sent + more)
+
+    @property
+    def _begun(self) -> bool:
+        """Whether the log begins with a compaction: then `overhead` has what was sent again there."""
+        transcript = self.counting.log.state().transcript
+        return any(one.row < transcript.row_of[0] for one in transcript.compactions)
 
     def _calibrated(self, numbers: Sequence[int]) -> float:
         """Tokens of messages as their rows have them, by the calibration. Replies include hidden thinking."""

@@ -30,7 +30,7 @@ from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of
-from ctxkit.measure.size import Measuring
+from ctxkit.measure.size import Measuring, Uncached, uncached, uncached_line
 from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
 from ctxkit.trim.plan import LARGE, TrimPlan, TrimRank, TrimUnit, plan
@@ -139,11 +139,11 @@ class Trimming:
         self.scale = 1.0
         """Factor on the sizes of messages, so that they add up to what the provider's refusal says."""
         if sent is not None:
-            held = min(max(self.measured.overhead or 0, self.beside.within), sent)
+            held = min(max(self.measured.overhead or 0, self.beside.within) + self.measured.once, sent)
             self.scale = (sent - held) / (sum(sizes) or 1)
         self.tokens = self._scaled(sizes)
-        self.total = self.measured.tokens + self.beside.added
-        """Tokens of the context before the trim."""
+        self.total = max(0, self.measured.resumed) + self.beside.added
+        """Tokens of the context before the trim, as a resumed session has it: a trim takes effect there."""
         self.fixed = self.total - self.tokens.total
         """Tokens that no trim removes: system prompt, tools, and what else is sent with the messages."""
         self.parts: dict[str, list[Index]] = {}
@@ -262,8 +262,10 @@ class Trimming:
     def _after(self, found: TrimPlan) -> WritableLog | None:
         """A view of the log with the plan carried out; None if that changes nothing."""
         op = as_op(self, found)
-        if op is None:
-            return None
+        return None if op is None else self._seen(op)
+
+    def _seen(self, op: Trim | Compact) -> WritableLog:
+        """A view of the log with an op."""
         after = self.log.seen_at(self.log.state_with(self.log.stamp(op)))
         after.noticed = []
         return after
@@ -317,16 +319,10 @@ class Trimming:
             return 0
         return int(self.scale * sum(self.measuring.each(list(shown - Names.of(self.shown)))))
 
-    def lost(self, made: TrimPlan) -> tuple[Name, int] | None:
-        """The first message that a plan changes, and the tokens of unchanged messages after it; None for no change.
-
-        A provider caches a prefix, so messages after the first change are not read from the cache again.
-        """
-        first = next((place for place, name in enumerate(self.shown) if name in made.reasons), None)
-        if first is None:
-            return None
-        rest = [name for name in self.shown[first:] if name not in made.reasons]
-        return self.shown[first], sum(self.tokens[name] for name in rest) - round(self.measuring.bound(rest))
+    def lost(self, op: Trim | Compact | None) -> Uncached | None:
+        """What the next request sends without the provider's cache after `op`; None if nothing changes."""
+        found = None if op is None else uncached(self.measuring, self.log, self._seen(op))
+        return None if found is None else found._replace(tokens=round(self.scale * found.tokens))
 
     @cached_property
     def units(self) -> list[TrimUnit]:
@@ -398,13 +394,14 @@ def _summarized(found: Trimming, made: TrimPlan, one: TrimSummary | None) -> tup
         one.stubbed
     )
     said = f"Trimmed ({found.total:,} → {one.figures.after:,} tokens, {one.figures.counter}): {parts}."
-    return Decision(one.op, said, found.notes()), one.figures
+    notes = [uncached_line(found.log, lost)] if (lost := found.lost(one.op)) is not None else []
+    return Decision(one.op, said, [*found.notes(), *notes]), one.figures
 
 
 def _decision(found: Trimming, made: TrimPlan) -> Decision:
     """A plan as a decision: its op, and its description."""
     op = as_op(found, made)
-    total, counter, lost = found.before, found.then.counter, found.lost(made)
+    total, counter, lost = found.before, found.then.counter, found.lost(op)
     out = sum(map(len, found.parts.values()))
     pictures = [f"{out:,} image{'s' * (out != 1)} left out, which the provider does not accept"] * bool(out)
     if lost is None and out:
@@ -413,8 +410,7 @@ def _decision(found: Trimming, made: TrimPlan) -> Decision:
     if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said, found.notes())
-    sent = f"{max(0, lost[1]):,} tokens after it are sent uncached once"
-    note = f"prompt cache: valid before message {found.state.label(lost[0])}; {sent}"
+    note = uncached_line(found.log, lost)
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."

@@ -15,7 +15,7 @@ PREVIEW = """Leaving the context:
         6     1  second question
        10     1  third question
 3 of 11 messages, 24 tokens (estimate for unknown model, o200k_base × 1.25)
-prompt cache: valid before message 2; 111 tokens after it are sent uncached once
+prompt cache: valid before message 2; the next request sends 111 tokens uncached
 """
 
 

@@ -170,7 +170,7 @@ FIELDS = {
     "within_budget": "true: what does not fit raises `DoesNotFit`",
     "budget": "tokens that may be there: `limit` less `reserve`, or what was asked for (then these are None)",
     "counter": "the name of what counted ([tokens](tokens.md))",
-    "cached_tokens_lost": "tokens behind the first cut: a provider's cache of them is worth nothing any more",
+    "cached_tokens_lost": "tokens from the first cut on, a summary too: the next request sends them uncached",
     "summary": "the text that your function wrote of what was dropped; else None",
     "cuts": "`message` (its index, from 0; of a log its number), `action` (`dropped`, `stubbed`) and `reason` of each",
 }

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from ctxkit import Log
 from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.ops import Compact
 from ctxkit.core.transcript import ProgramCut
-from ctxkit.explain.turning_points import places, turning_points
-from tests.cli.runner import good, small
+from ctxkit.errors import CtxkitError
+from ctxkit.explain.turning_points import places, recorded_sizes, turning_points
+from ctxkit.measure.per_op import OpSizes
+from tests.cli.runner import good, lines, message, small
 
 CODEX = Path(__file__).parents[2] / "fixtures/truth-codex/compacted-list-then-legacy.jsonl"
 CLAUDE = Path(__file__).parents[2] / "fixtures/proofs-claude-code/compact.jsonl"
@@ -46,3 +53,33 @@ def test_nothing(tmp_path: Path) -> None:
     """A log without ops has none."""
     log = Log.open(small(tmp_path, marks=[]))
     assert turning_points(log) == [] and places(log, log.listed(), []) == []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_compaction_did_in_tokens(tmp_path: Path, seed: int) -> None:
+    """Of our own, of its undo and redo, and in a chain: what a replay counts; nothing where that is not recorded."""
+    path, chance, told = tmp_path / "log.jsonl", random.Random(seed), 0
+    path.write_bytes(lines(*(message("user" if n % 2 else "assistant", f"words {n} " * 40) for n in range(1, 40))))
+    log = Log.open(path)
+    compacted = log.compact(target="70%", force=True)
+    assert compacted is not None
+    for _ in range(10):
+        with suppress(CtxkitError):
+            match chance.choice(["compact", "undo", "undo", "redo", "forget", "add"]):
+                case "compact":
+                    log.compact(target=f"{chance.randint(20, 80)}%", force=True)
+                case "forget":
+                    log.forget([str(chance.randint(25, 39))])
+                case "add":
+                    log.add_message({"role": "user", "content": "more words"})
+                case other:
+                    getattr(log, other)()
+    for effect in OpSizes(log):
+        sizes, unit = recorded_sizes(log.ledger, effect.op) or ((0, 0), "")
+        assert effect.before is not None and effect.after is not None
+        if unit == "tokens":
+            told += 1
+            assert sizes == (effect.before.tokens, effect.after.tokens), effect.op.number
+            assert f"{sizes[0]:,} → {sizes[1]:,} tokens" in good("log", path).text or sizes[0] == sizes[1]
+        assert unit == "tokens" or not isinstance(effect.op.op, Compact)
+    assert told

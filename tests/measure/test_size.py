@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tiktoken
 
 from ctxkit.api.log import Log
 from ctxkit.core.derive.usage import Measured
@@ -16,7 +21,8 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import Shares
 from ctxkit.measure.size import Measuring, change, measure
 from ctxkit.measure.usage import RecordedUsage
-from tests.cli.runner import SMALL, lines
+from ctxkit.tokens.ranks import described
+from tests.cli.runner import SMALL, good, lines
 from tests.shared import transcripts
 
 
@@ -225,3 +231,44 @@ def test_a_reply_that_was_counted_while_it_streamed() -> None:
     """Its request is the provider's count; its own words are an estimate, and nothing is called exact."""
     found, _ = of(chat((1000, 20), (1300, 1)))
     assert found.known == 1300 and found.estimated > 5 and found.trust == "calibrated"
+
+
+@cache
+def encoding() -> tiktoken.Encoding:
+    """That of gpt-4o, made once."""
+    return tiktoken.Encoding(**described("o200k_base"))
+
+
+def sent(path: Path) -> list[list[int]]:
+    """The messages of the request that a log sends, each in the tokens that OpenAI counts."""
+    return [
+        [-1, *encoding().encode(one["role"]), -2, *encoding().encode(one["content"]), -3]
+        for one in map(json.loads, good("export", path, "--to", "chat").out.splitlines())
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["compact --target 30% --keep-last 4", "compact --target 50% --strategy truncate", "trim --max-tokens 900",
+     "compact 5-30 --summary-file -", "forget --grep Seven --yes"],
+)  # fmt: skip
+@pytest.mark.parametrize("earlier", ["", "compact 3-9 --summary-file -"])
+def test_what_the_next_request_sends_uncached(tmp_path: Path, command: str, earlier: str) -> None:
+    """All tokens from the first message on that the request before did not have there, a new summary's too."""
+    path = tmp_path / "log.jsonl"
+    rows = [{"role": "user", "content": "Please count the words of the book."}]
+    for n in range(40):
+        rows.append({"role": "assistant", "content": f"Page {n}: " + "Seven words are on this page. " * (n % 9)})
+        rows.append({"role": "user", "content": f"And how many on page {n + 1}?"})
+    path.write_bytes(lines(*rows))
+    good("config", path, "set", "model", "gpt-4o")
+    if earlier:
+        good(earlier.split()[0], path, *earlier.split()[1:], stdin=b"They counted.")
+    before, words = sent(path), command.split()
+    ran = good(words[0], path, *words[1:], stdin=b"It is done.")
+    after = sent(path)
+    same = next(place for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
+    found = re.search(r"prompt cache: .*; the next request sends ([\d,]+) tokens uncached", ran.err)
+    assert found is not None
+    told, truth = int(found[1].replace(",", "")), sum(map(len, after[same:]))
+    assert abs(told - truth) <= 3 + 0.02 * truth, (told, truth)

@@ -175,18 +175,18 @@ def test_a_reply_that_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("overflow", [None, "prompt is too long: 61040 tokens > 60000 maximum"])
 def test_what_it_costs_in_cached_prefix(overflow: str | None) -> None:
-    """What stays as it is behind the first change, in the figures of the trim; what is cut itself is no loss."""
+    """All that the next request has from the first change on, in the figures of the trim."""
     log = opened(run())
     before = log.status().tokens.used or 0
-    sizes = dict(zip(log.names(), Counting(log).counted(log.names()), strict=True))
     log.trim(None if overflow else before // 2, overflow=overflow)
     op = log.ledger.entries[-1].body
     changed = {*map(int, op["stubs"]), *Names.parse(op.get("ids", "")).numbers}
     scale = 61040 / before if overflow else 1
-    lost = scale * sum(size for n, size in sizes.items() if n > min(changed) and n not in changed)
-    words = r"prompt cache: valid before message (\d+); ([\d,]+) tokens after it are sent uncached once"
+    now = dict(zip(log.names(), Counting(log).counted(log.names()), strict=True))
+    lost = scale * sum(size for n, size in now.items() if n >= min(changed))
+    words = r"prompt cache: valid before message (\d+); the next request sends ([\d,]+) tokens uncached"
     told = re.fullmatch(words, log.notes[-1])
-    assert told is not None and int(told[1]) == min(changed) and abs(int(told[2].replace(",", "")) - lost) <= len(sizes)
+    assert told is not None and int(told[1]) == min(changed) and abs(int(told[2].replace(",", "")) - lost) <= len(now)
 
 
 WRITTEN = lines(

@@ -14,6 +14,7 @@ from ctxkit.core.ops import BY_NAME, Envelope
 from ctxkit.core.snapshot import SHORT
 from ctxkit.core.state import OpEnd, State
 from ctxkit.core.times import written
+from ctxkit.explain.turning_points import recorded_sizes
 
 if TYPE_CHECKING:
     from ctxkit.measure.per_op import OpEffect
@@ -22,7 +23,6 @@ WIDE_IDS = 40
 """Characters of a list of numbers on a line."""
 TIMED = 80
 """Width from which on a line with tokens also has the time."""
-SIZES = "before", "after"
 Ends = Mapping[int, OpEnd]
 """Op number -> the end of its effect."""
 
@@ -71,12 +71,11 @@ def as_json(over: Ends, entry: LedgerEntry) -> dict[str, Any]:
 
 def line(state: State, over: Ends, entry: LedgerEntry) -> Line:
     """Return the line of an op as spans for `streams.out`."""
-    sizes = [size.get("messages") if isinstance(size, dict) else None for size in map(entry.body.get, SIZES)]
-    differ = None not in sizes and sizes[0] != sizes[1]
+    (before, after), unit = recorded_sizes(state.ledger, entry) or ((0, 0), "")
     name = state.ledger.name_of(entry)
     return layout.spaced(
         Styled(f"{entry.number:>3}", "bold"), Styled(_when(entry), "dim"), Styled(f"{name:<9}", "cyan"),
-        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_ended(over, entry),
+        what(state, entry), f"{before:,} → {after:,} {unit}" if before != after else "", *_ended(over, entry),
         Styled(entry.id, "dim"),
     )  # fmt: skip
 

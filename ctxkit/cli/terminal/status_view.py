@@ -107,8 +107,8 @@ def _figure(tokens: Budget, slash: str, unit: str) -> str:
     if tokens.used is None:
         return ""
     if tokens.percent is None:
-        return f"{tokens.used:,}{unit}"
-    return f"{tokens.used:,}{slash}{tokens.limit.value:,}{unit} ({percent(tokens)})"
+        return _amount(tokens, unit, unit)
+    return f"{_amount(tokens, '')}{slash}{tokens.limit.value:,}{unit} ({percent(tokens)})"
 
 
 def percent(tokens: Budget) -> str:
@@ -151,14 +151,14 @@ def budget_lines(tokens: Budget, width: int) -> Iterator[Line]:
         yield ["not counted (--no-tokens)"]
         return
     if tokens.percent is None or tokens.level is None or tokens.limit.value is None:
-        yield [Styled(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
+        yield [Styled(_amount(tokens), "bold"), f" ({tokens.counter})"]
         yield from _trust(tokens)
         yield from _overhead(tokens)
         yield ["no limit is known: --context-limit N, or `limit` in the config"]
         return
     style, share = tokens.level, percent(tokens)
     yield [Styled(bar(tokens, min(WIDEST, width - len(share) - 1)), style), " ", Styled(share, f"bold {style}")]
-    yield [Styled(f"{tokens.used:,}", f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
+    yield [Styled(_amount(tokens), f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
     yield from _trust(tokens)
     left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
     yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Styled(left, "red") if tokens.over else left]
@@ -177,7 +177,7 @@ def _trust(tokens: Budget) -> Iterator[Line]:
         return
     parts = ["exact: counted by the provider"]
     if found.known is None:
-        parts = ["estimated: the provider has counted nothing since the compaction"]
+        parts = ["a range, as measured on other sessions: the provider has counted nothing since the compaction"]
     elif found.trust != "exact" and not found.estimated and not found.corrected:
         parts = ["counted by the provider, maybe with records that are missing now"]
     elif found.trust != "exact":
@@ -188,6 +188,25 @@ def _trust(tokens: Budget) -> Iterator[Line]:
         off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"
         parts.append(f"our estimates in this session were off by {off} % (median)")
     yield [" · ".join(parts)]
+    if found.once:
+        sent = "are typical after a compaction" if found.known is None else "were sent once, after the compaction"
+        yield [f"{found.once:,} of these {sent}, and stand in no row: {found.resumed:,} when resumed"]
+
+
+def _amount(tokens: Budget, unit: str = " tokens", exact: str = "") -> str:
+    """The tokens that are used: `31,204`, or `about 31,000 tokens (24,000 to 38,000)` where only a range is known.
+
+    `unit`: after a figure with a range; `exact`: after one without.
+    """
+    found = tokens.measured
+    if tokens.used is None or found is None or found.least is None or found.most is None:
+        return f"{tokens.used:,}{exact}"
+    more = tokens.used - found.tokens
+    return f"about {_rounded(tokens.used)}{unit} ({_rounded(found.least + more)} to {_rounded(found.most + more)})"
+
+
+def _rounded(number: int) -> str:
+    return f"{round(number, -3 if number >= 10_000 else -2):,}"
 
 
 def _overhead(tokens: Budget) -> Iterator[Line]:

@@ -32,7 +32,7 @@ MARK, ESTIMATED = "ctxkit", "estimated"
 """In a usage that an export told anew: programs pass over the key."""
 HAIR = 1e-6
 """Of a token: sums of many figures are that far off."""
-Trust = Literal["exact", "calibrated", "encoding", "guess"]
+Trust = Literal["exact", "calibrated", "range", "encoding", "guess"]
 
 
 class RequestUsage(NamedTuple):
@@ -67,8 +67,10 @@ class Measured(msgspec.Struct, frozen=True):
     recorded. `estimated`: the rest, negative where ops took more out than came. `overhead`: what the provider counted
     beyond the log's messages: system prompt, tools, reminders. `error`: of a size told one request ahead, in percent,
     the median of this session so far. `trust`: exact (by the provider alone, and no record
-    is missing), calibrated (by what the provider counted before), encoding (by the model's own, without what a provider
-    adds), or a guess. `corrected`: `known` is what an export made of what was counted.
+    is missing), calibrated (by what the provider counted before), range (nothing was counted since the program's own
+    compaction: the next request has `least` to `most`), encoding (by the model's own, without what a provider adds), or
+    a guess. `corrected`: `known` is what an export made of what was counted. `once`: of the tokens, what the program
+    sent once after its compaction without a row in the log, so that a resumed session has none of it.
     """
 
     tokens: int
@@ -80,6 +82,14 @@ class Measured(msgspec.Struct, frozen=True):
     error: float | None = None
     trust: Trust = "guess"
     corrected: bool = False
+    least: int | None = None
+    most: int | None = None
+    once: int = 0
+
+    @property
+    def resumed(self) -> int:
+        """The size of the same context in a session that is resumed from the log."""
+        return self.tokens - self.once
 
     @property
     def is_counted(self) -> bool:

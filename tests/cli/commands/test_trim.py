@@ -20,7 +20,7 @@ def test_words(tmp_path: Path) -> None:
     """What it came to, by which counter, and what it costs; `why` has the reason; undo brings all back."""
     path = small(tmp_path)
     err = good("trim", path, "--max-tokens", "60").err
-    assert "prompt cache: valid before message 3; " in err and "tokens after it are sent uncached once" in err
+    assert "prompt cache: valid before message 3; " in err and "tokens uncached" in err
     assert "Trimmed (143 → " in err and "estimate for unknown model" in err
     assert ops(path)[-1]["budget"] == 60 and 3 not in shown(path)
     assert "too large for the remaining room" in good("why", path, "3").text

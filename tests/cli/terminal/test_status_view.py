@@ -88,8 +88,8 @@ def test_brief(number: int | None, expected: str) -> None:
          "our estimates in this session were off by 9.4 % (median)"),
         (Measured(9, "x", known=9, at=3, trust="calibrated"),
          "counted by the provider, maybe with records that are missing now"),
-        (Measured(9, "x", overhead=4, trust="calibrated"),
-         "estimated: the provider has counted nothing since the compaction"),
+        (Measured(9, "x", overhead=4, trust="range", least=8, most=20),
+         "a range, as measured on other sessions: the provider has counted nothing since the compaction"),
         (Measured(9, "x", trust="encoding"),
          "by the model's own encoding; no reply in this log has the provider's count"),
         (Measured(9, "x"), "a guess: no reply in this log has the provider's count"),
@@ -101,8 +101,18 @@ def test_trust(measured: Measured | None, expected: str) -> None:
     for changed in ({}, {"percent": None}):
         found = made(measured=measured, **changed)
         said = [text(line).strip() for line in status_view.lines(found, 160)]
-        told = [line for line in said if line.startswith(("exact", "estimated:", "a guess", "81,", "by ", "counted"))]
+        told = [line for line in said if line.startswith(("exact", "a range", "a guess", "81,", "by ", "counted"))]
         assert told == ([expected] if expected else [])
+
+
+def test_a_range() -> None:
+    """Where only bounds are known, no figure stands without them; what leaves with a resume has a line."""
+    measured = Measured(43_220, "x", overhead=4, trust="range", least=29_754, most=73_695, once=11_900)
+    found = made(used=43_300, limit=ValueWithOrigin(200_000, "flag"), percent=21.6, measured=measured)
+    said = [text(line).strip() for line in status_view.lines(found, 160)]
+    assert "about 43,000 tokens (30,000 to 74,000) of 200,000 (" in "\n".join(said)
+    assert "11,900 of these are typical after a compaction, and stand in no row: 31,320 when resumed" in said
+    assert status_view.short(found, 80).startswith("about 43,000 (30,000 to 74,000) / 200,000 tokens (21 %)")
 
 
 @pytest.mark.parametrize("width", [20, 39, 40, 80, 200])
