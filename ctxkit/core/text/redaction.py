@@ -132,7 +132,7 @@ def _marked(text: str, raw: bytes) -> Iterator[_Found]:
         places.append(size)
         size, at = size + end - at + 1, end
     in_words, others, longer = secret_kinds.roots(_IN_WORDS)
-    hits = [at for root in others for at in _places(raw, root.encode("ascii"))]
+    hits = [at for root in others if root in raw for at in _places(raw, root)]
     for hit in in_words.finditer(b" ".join(words)):
         word = bisect_right(places, hit.start()) - 1
         hits.append(starts[word] + hit.start() - places[word])
@@ -197,6 +197,8 @@ def _beside(text: str, found: Sequence[_Found]) -> Iterator[_Found]:
 def _placed(text: str, small: bytes) -> Iterator[_Found]:
     """Secrets by their place. What a rule has read it does not read again."""
     for mark, some in secret_kinds.rules().items():
+        if mark not in small:
+            continue
         past = dict.fromkeys(some, 0)
         for at in _places(small, mark):
             for rule in some:

@@ -169,7 +169,7 @@ def marks() -> Mapping[str, Sequence[tuple[str, str]]]:
 
 
 @cache
-def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[str], Mapping[str, Sequence[str]]]:
+def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[bytes], Mapping[str, Sequence[str]]]:
     """Marks that no other one begins: one pattern for those of which all stands in a word, and the others; and all that
     each begins. `in_words`: the characters of words.
     """
@@ -179,7 +179,7 @@ def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[str], M
     apart = set(map(chr, range(33, 127))) - set(map(chr, in_words))
     others = [root for root, some in longer.items() if any(apart & set(_begins(mark)) for mark in some)]
     pattern = f"(?={_any_of(root for root in longer if root not in others)})"
-    return re.compile(pattern.encode("ascii")), others, longer
+    return re.compile(pattern.encode("ascii")), [root.encode("ascii") for root in others], longer
 
 
 def _begins(mark: str) -> str:
