@@ -41,7 +41,7 @@ def command(
     the draft holds only those messages, and the others stay as they are. If you save the draft unchanged, nothing
     changes; if it has no message left, the edit is cancelled. After a mistake the editor opens again and shows the
     error at its line; without a terminal: exit 65, and the draft is kept. --print and --draft need no editor: --draft
-    takes what --print printed, or a conversation that was kept elsewhere, with a line `[2025-01-18 22:15:03] NAME: TEXT`
+    takes what --print printed, or a conversation kept elsewhere, with a line `[2025-01-18 22:15:03] NAME: TEXT`
     for each message: the context becomes what it says.
 
     --plain: the draft is a conversation, with a line `[TIME] NAME: TEXT` for each message, and [new] for a new one.
