@@ -137,9 +137,20 @@ def opened(
         _report(found)
     if report or command == "status":
         _check_chain(found, strict=reading.strict)
+        _tell_left_behind(found)
     if log == "-" and command not in ("check", "export"):  # these say it in their own way
         warn_of_roles(found)
     return found
+
+
+def _tell_left_behind(log: Log) -> None:
+    """Say once if this is a copy of a log whose config stayed beside the other one."""
+    path, beside, ops = log.opening.path, log.opening.sidecar, log.transcript.ops
+    if log.native and ops and path is not None and beside is not None and not beside.config_path.exists():
+        from ctxkit.logfile.log_config import left_behind
+
+        if words := left_behind(path, [op.body for op in ops]):
+            streams.warn(Warned(words, "config"))
 
 
 def warn_of_roles(log: Log) -> None:
