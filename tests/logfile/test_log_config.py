@@ -184,7 +184,8 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
 def test_a_folder_may_not(key: Key, log: Path) -> None:
     """What counts only from one's own config is refused for a sidecar, with the way to set it; nothing is written."""
     kinds = {"zone": "utc", "switch": "true", "window": "9h", "memory": "1GB"}
-    text = {"inside": "../x", "local": "llm"}.get(key.trust, kinds.get(key.kind, "x"))
+    path = "file:../x" if key.kind == "words" else "../x"
+    text = {"inside": path, "local": "llm"}.get(key.trust, kinds.get(key.kind, "x"))
     with pytest.raises(BadConfig, match=r"counts only from .*: nothing was changed") as caught:
         of(log).set(key.name, text)
     assert caught.value.hint == f"ctxkit config --user set {key.name} {text}"
