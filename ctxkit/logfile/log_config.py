@@ -324,7 +324,7 @@ def left_behind(path: Path, ops: Sequence[Mapping[str, Any]]) -> str:
     """What the copy of a log lacks, in words: the config of the log that its `ops` say they were made in; "" if
     nothing. `path`: of the copy, which has no config of its own.
 
-    A copied file has all ops, but its windows and its clock may have been defaults of the folder beside the other one.
+    A copied file has all ops, but its windows and its clock may have been defaults in the folder beside the other one.
     """
     words = {word for op in (*ops[:1], *ops[-1:]) for word in _typed(op)}
     for word in sorted(words):
@@ -332,15 +332,15 @@ def left_behind(path: Path, ops: Sequence[Mapping[str, Any]]) -> str:
         if name in ("", ".", "..", path.name) or "\0" in name:
             continue
         made_in = path.with_name(name)  # the words are a stranger's, perhaps: no other folder is looked into
-        if os.path.islink(made_in):
-            continue
-        beside = Sidecar(made_in)
         try:
+            beside = Sidecar(made_in)
+            if os.path.islink(made_in) or beside.leads_out(beside.config_path):
+                continue
             found = tomlread.read(beside.config_path)
             table = {} if found is None else tomlread.parse(beside.config_path, found.text)
-        except (CtxkitError, OSError):  # it is another log's: who opens that one is told
+        except (CtxkitError, OSError, ValueError):  # no name of a file; or another log's, and who opens that is told
             continue
-        keys = [".".join(key) for key, value in tomlread.flat(table, config.is_key) if key != (OWNER,) and value != {}]
+        keys = [".".join(key) for key, _ in tomlread.flat(table, config.is_key) if config.is_key(key)]
         if keys:
             copied = shlex.join(["cp", "-r", *(str(one.with_name(sidecar_name(one.name))) for one in (made_in, path))])
             return (

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoPermission, NoSuchLog, NothingChanges, Usage
-from ctxkit.logfile.log_config import Configured, as_typed, overridden
+from ctxkit.logfile.log_config import Configured, as_typed, left_behind, overridden
 from ctxkit.store.config import load, variable_of
 from ctxkit.store.keys import KEYS, Key
 from ctxkit.store.profiles import PROFILES, profile
@@ -445,3 +445,10 @@ def test_killed(log: Path) -> None:
         assert list(file.parent.glob(".ctxkit-*")) == [], "what was left is swept"
     assert {(-signal.SIGKILL, False), (0, True)} <= outcomes and point > 5
     assert process("config", log, "unset", "now").code == 0
+
+
+@pytest.mark.parametrize("word", ["\ud800", "x" * 5000, "a\0b", "", "..", "a/\ud800", "\udcff", 3, None])
+def test_left_behind_takes_any_words(tmp_path: Path, word: object) -> None:
+    """The words of an op are data: what is no name of a file beside the log is passed over."""
+    for by in ({"args": ["mark", word]}, {"args": word}, word):
+        assert left_behind(tmp_path / "b.jsonl", [{"by": by}]) == ""
