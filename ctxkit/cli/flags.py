@@ -69,11 +69,16 @@ FLAGS: dict[str, Flag] = {
             on={
                 "add": "The agent of the message.",
                 "clear": "Only this agent's messages, in all its threads; marks stay.",
-                "init": "The agent to set up from the archetype.",
+                "init": "The agent to set up by --agent-config.",
                 "snapshot": "Only what this agent sees; default: all agents.",
                 "snapshots": "Only those with messages of this agent.",
                 "window": "Only the window of this agent.",
             },
+        ),
+        Flag(
+            "--agent-config",
+            "A file with the keys of the agent that --agent names (system, docs, model, ...), or its name.",
+            "FILE",
         ),
         Flag("--agents", "Also the files of subagents."),
         Flag(
@@ -89,7 +94,6 @@ FLAGS: dict[str, Flag] = {
         Flag("--also", "With --auto: also after a decision or milestone in the text.", "TAG"),
         Flag("--append", "Put what comes back at the end, not at its places."),
         Flag("--apply", "Bring back the hits, or the messages N...."),
-        Flag("--archetype", "A file with the keys of the agent, or its name.", "FILE"),
         Flag(
             "--archive",
             "Copy the agents' sessions into DIR, because agents delete old ones; copies only what is new.",

@@ -45,6 +45,7 @@ from ctxkit.logfile.append import check_id, strange_roles
 from ctxkit.logfile.open import NOW
 from ctxkit.store.config import Config
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
+from ctxkit.store.sidecar import user_config
 from ctxkit.store.source import Source
 from ctxkit.when import with_zone
 
@@ -137,9 +138,20 @@ def opened(
         _report(found)
     if report or command == "status":
         _check_chain(found, strict=reading.strict)
+        _tell_left_behind(found)
     if log == "-" and command not in ("check", "export"):  # these say it in their own way
         warn_of_roles(found)
     return found
+
+
+def _tell_left_behind(log: Log) -> None:
+    """Say once if this is a copy of a log whose config stayed beside the other one."""
+    path, beside, ops = log.opening.path, log.opening.sidecar, log.transcript.ops
+    if log.native and ops and path is not None and beside is not None and not beside.config_path.exists():
+        from ctxkit.logfile.log_config import left_behind
+
+        if words := left_behind(path, [op.body for op in ops]):
+            streams.warn(Warned(words, "config"))
 
 
 def warn_of_roles(log: Log) -> None:
@@ -312,11 +324,19 @@ def criteria_text(selecting: Selecting) -> str | None:
     return " ".join(words) or None
 
 
-def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
-    """Whether text is put around the context, and the text of --status; --memory adds the project's notes to it.
+def assembly_of(log: Log, asked: Assembling, agent: str | None) -> tuple[bool, str | None]:
+    """Whether text is put around the context, and the text of --status; --memory adds the project's notes to it, and
+    --agent-config the keys of `agent` to the config.
 
-    Raises NothingToSend if there are none, and what `words_given` raises.
+    Raises NothingToSend if there are none, and what `words_given` and `read_archetype` raise.
     """
+    if asked.agent_config is not None:
+        from ctxkit.logfile.archetypes import read_archetype
+
+        if agent is None:
+            raise Usage("--agent-config says who one agent is, and none is named: nothing was printed", "--agent NAME")
+        _, values = read_archetype(asked.agent_config, user_config(os.environ), after=": nothing was printed")
+        log.config = log.config.given({f"agents.{agent}.{word}": value for word, value in values.items()})
     if asked.memory:
         if asked.no_assembly:
             raise Usage("--memory and --no-assembly cannot be combined", "use only one of them")

@@ -81,6 +81,7 @@ class CompactModel(OldFlag):
 
 OLD_FLAGS = (
     OldFlag("--apply", "--draft", ("edit",)),
+    OldFlag("--archetype", "--agent-config", ("init",)),
     OldFlag("--budget", "--target", ("compact",), read=_in_tokens),
     OldFlag("--calls", "--tools", ("show",)),
     OldFlag("--copy", "--force", ("resume",)),

@@ -107,6 +107,7 @@ class Assembling:
     no_assembly: bool = False
     memory: bool = False
     status: str | None = None
+    agent_config: str | None = None
 
 
 class RequestOptions:

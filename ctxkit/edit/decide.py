@@ -20,7 +20,7 @@ from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso
 from ctxkit.edit.draft import ROLES, DraftBlock, FoldedPart
 from ctxkit.edit.parse import DraftMistake, Parsed
-from ctxkit.edit.spelling import SIGN
+from ctxkit.edit.spelling import SIGN, line
 
 UNCHANGED = "Nothing was changed: nothing appended."
 
@@ -61,16 +61,16 @@ def mistakes(parsed: Parsed, offer: Mapping[str, DraftBlock]) -> list[DraftMista
     """The mistakes of a draft, in the order of its lines."""
     found = list(parsed.mistakes)
     places: dict[str, int] = {}
-    for block, line in zip(parsed.blocks, parsed.lines, strict=True):
-        if block.label and not block.out and places.setdefault(block.label, line) != line:
+    for block, number in zip(parsed.blocks, parsed.lines, strict=True):
+        if block.label and not block.out and places.setdefault(block.label, number) != number:
             text = f"message {block.label} occurs twice, also at line {places[block.label]}; without its number"
-            found.append(DraftMistake(line, f"{text} it is a new one"))
+            found.append(DraftMistake(number, f"{text} it is a new one"))
             continue
-        found += [DraftMistake(line, text) for text in _wrong(block, offer.get(block.label))]
+        found += [DraftMistake(number, text) for text in _wrong(block, offer.get(block.label), parsed.told)]
     return sorted(found, key=lambda mistake: mistake.line)
 
 
-def _wrong(block: DraftBlock, was: DraftBlock | None) -> Iterator[str]:
+def _wrong(block: DraftBlock, was: DraftBlock | None, told: bool) -> Iterator[str]:
     if block.label and was is None:
         yield f"the draft has no message {block.label}: a new one has no number"
         return
@@ -79,7 +79,7 @@ def _wrong(block: DraftBlock, was: DraftBlock | None) -> Iterator[str]:
         yield f"no role {block.role!r}: {', '.join(roles)}"
     if block.out:
         return
-    if block.time and (was is None or block.time != was.time):
+    if block.time and not told and (was is None or block.time != was.time):
         yield "the time of a message is not edited"
     folds = [piece for piece in block.pieces if isinstance(piece, FoldedPart)]
     parts = {piece.part for piece in was.pieces if isinstance(piece, FoldedPart)} if was is not None else set()
@@ -133,7 +133,14 @@ def decide(
     op = Edit(at=at, items=items, shown=str(Names.of(offer.names.values())))
     said = f"{CONTEXT} {len(items):,} message{'s' * (len(items) != 1)} ({change.words})"
     numbers = {name for name, _ in found if isinstance(name, int)}
-    return Decision(op, said, [*ignored, *_notes(state, offer, numbers)], settled=True)
+    return Decision(op, said, [*ignored, *_new_speakers(offer, kept), *_notes(state, offer, numbers)], settled=True)
+
+
+def _new_speakers(offer: EditOffer, kept: Sequence[DraftBlock]) -> Iterator[str]:
+    """A note on names that no message had: a person may have mistyped one."""
+    known = {block.name for block in offer.blocks.values()} | {""}
+    for name in dict.fromkeys(block.name for block in kept if not block.label and block.name not in known):
+        yield f"a new speaker: {line(name)}, a user"
 
 
 def compared(offer: EditOffer, kept: Sequence[DraftBlock]) -> EditFigures:
@@ -180,7 +187,7 @@ def merged(offer: EditOffer, kept: Sequence[DraftBlock]) -> Iterator[tuple[Name 
 
 def _item(state: State, name: Name | None, block: DraftBlock | None, literal: Literal) -> Item:
     if name is None:
-        return Item(message=literal(None, block))
+        return Item(message=literal(None, block), ts=(block and block.time) or None)
     if isinstance(name, int) and block is None and name not in state.board.stubs:
         return Item(n=name)
     moment = state.original(name)

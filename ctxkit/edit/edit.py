@@ -40,12 +40,15 @@ CANCELLED = "no message is left in the draft: the edit is cancelled, nothing was
 class Editing:
     """One edit of `log`: offers the messages `names`, in the state of the log at `base` (None: now).
 
-    `plain`: the draft is a plain one (`edit/plain.py`).
+    `plain`: the draft is a plain one (`edit/plain.py`); `told`: a conversation.
     """
 
-    def __init__(self, log: WritableLog, names: Names, base: Base | None = None, *, plain: bool = False) -> None:
+    def __init__(
+        self, log: WritableLog, names: Names, base: Base | None = None, *, plain: bool = False, told: bool = False
+    ) -> None:
         self.log = log
         self._plain = plain
+        self._told = told
         state, projection = log.state(), log.projection()
         self.state = state
         self.at = log.here() if base is None else LogPosition(base.messages, base.last, base.rows)
@@ -114,7 +117,9 @@ class Editing:
 
     def parsed(self, text: str) -> Parsed:
         """The edited draft in `text`."""
-        return plainly.parse_plain(text, self.offer.blocks) if self._plain else parse(text)
+        if not self._plain:
+            return parse(text)
+        return plainly.parse_plain(text, self.offer.blocks, self.log.config.agents, told=self._told)
 
     def _timed(self, name: Name) -> tuple[str, str]:
         """The label and the time of a message, as in its block."""
@@ -208,13 +213,18 @@ class Applying:
     def decide(self) -> Decision:
         """The decision for the draft. Raises BadDraft, NothingChanges, UpdatedElsewhere."""
         log, base = self.log, base_of(self._text)
-        if base is None:
+        if base is not None:
+            require_same_ops(log, base)
+            self.editing = Editing(log, _names(base), base, plain=plainly.is_plain(self._text))
+        elif plainly.is_conversation(self._text):
+            self.editing = Editing(log, Names.of(editable(log.state())), plain=True, told=True)
+        else:
             if not self._text.strip():
                 raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
             text = "the line %%= is missing, so the draft's log is unknown: nothing was changed"
-            raise BadDraft(text, "a draft of `ctxkit edit LOG --print` has one")
-        require_same_ops(log, base)
-        self.editing = Editing(log, _names(base), base, plain=plainly.is_plain(self._text))
+            raise BadDraft(
+                text, "a draft of `ctxkit edit LOG --print`, or a conversation: [2025-01-18 22:15:03] NAME: TEXT"
+            )
         return self.editing.decide(self.editing.parsed(self._text))
 
     def recheck(self, op: Op) -> None:

@@ -27,12 +27,15 @@ class DraftMistake(msgspec.Struct, frozen=True):
 
 
 class Parsed(msgspec.Struct):
-    """A parsed draft. `lines`: the first line of each block; `base`: None if its line is missing."""
+    """A parsed draft. `lines`: the first line of each block; `base`: None if its line is missing; `told`: it is a
+    conversation, whose new messages have times.
+    """
 
     blocks: list[DraftBlock] = []
     lines: list[int] = []
     base: Base | None = None
     mistakes: list[DraftMistake] = []
+    told: bool = False
 
 
 class DraftReader:

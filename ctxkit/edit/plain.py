@@ -8,16 +8,20 @@
 It says the same as a draft of `draft.py`, without numbers and roles, so both make the same op. A message is known by
 its time, and by its number where two have one time (`[2026-02-12T09:00:10Z #4]`). What the form cannot say stands in a
 line `<<…>>`, which must stay as it is. Blank lines at both ends of a text do not count.
+
+A conversation that people keep has the same heads (`[2025-01-18 22:15:03] Frodo: …`), and no line `%%=`: a message of
+the log is known by its time, to the second, and its speaker, and any other is a new one of that time.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
+from ctxkit.core.times import iso, seconds
 from ctxkit.edit.draft import ROLES, Base, DraftBlock, FoldedPart, Piece, based
 from ctxkit.edit.parse import DraftMistake, Parsed, ended, read_base, split
 from ctxkit.edit.spelling import NOTHING, SIGN, line, read, spelled, without_margins
@@ -37,6 +41,9 @@ _OWN_LINE = rf"{SIGN}|\[(?:{NEW}\]|\#[0-9]|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})|<<(
 _OWN = re.compile(rf"(?P<before>[ \t#]*)(?={_OWN_LINE})")
 _LOOK_ALIKE = re.compile(rf"^(?=[ \t#]*(?:{_OWN_LINE}))", re.MULTILINE)
 _HEADER = re.compile(r"\[(?P<key>[^\],\n]*)(?:,[^\]\n]*)?\](?P<rest>.*)")
+_TOLD = re.compile(
+    r"^\[(?P<key>[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(?:Z|[+-][0-9]{2}:?[0-9]{2})?)\](?=[^\n]*:)", re.M
+)
 _IS_PLAIN = re.compile(rf"^[ \t]*{SIGN}=.*{FORM}[ \t\r]*$", re.MULTILINE)
 
 HEAD = """\
@@ -47,7 +54,7 @@ HEAD = """\
 #   bring back  take away the # in front of a [TIME]: one is enough
 #   reorder     move messages, with all their lines
 #   change      the text; times and names stay
-#   add         a line [{new}] NAME: TEXT, with a name of this draft, or User, Assistant, System
+#   add         a line [{new}] NAME: TEXT, with a name of this draft, User, Assistant, System, or a new user's name
 #   <<...>>     stands for a call, a result, an image or thinking: leave it as it is, in its message
 #
 # {nothing} in front of a line of text that looks like one of these makes it text; {escape} is an unseen character.
@@ -58,6 +65,17 @@ HEAD = """\
 def is_plain(text: str) -> bool:
     """Whether a draft is a plain one."""
     return _IS_PLAIN.search(ended(text)) is not None
+
+
+def is_conversation(text: str) -> bool:
+    """Whether a text that is no draft begins with a message of a conversation; an empty line and # are passed over."""
+    rows = (row for _, row in split(text) if row.strip() and not row.startswith("#"))
+    return _TOLD.match(next(rows, "")) is not None
+
+
+def with_times(text: str, change: Callable[[str], str]) -> str:
+    """A conversation with each time in brackets as `change` gives it."""
+    return _TOLD.sub(lambda found: f"[{change(found['key'])}]", ended(text.removeprefix("\ufeff")))
 
 
 def keys(times: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -116,13 +134,18 @@ def _named(block: DraftBlock) -> str:
 
 
 class PlainReader:
-    """Parses a plain draft line by line. `offer`: the messages of the log by label, as the draft showed them."""
+    """Parses a plain draft line by line. `offer`: the messages of the log by label, as the draft showed them; `agents`:
+    names whose new messages are replies; `told`: it is a conversation, not a draft.
+    """
 
-    def __init__(self, offer: Mapping[str, DraftBlock]) -> None:
-        self.found = Parsed()
+    def __init__(self, offer: Mapping[str, DraftBlock], agents: Iterable[str] = (), *, told: bool = False) -> None:
+        self.found = Parsed(told=told)
         self._offer = offer
         self._labels = {key: label for label, key in keys((one.label, one.time) for one in offer.values()).items()}
-        self._speakers = _speakers(offer.values())
+        self._at: dict[str, list[DraftBlock]] = {}
+        for one in offer.values() if told else ():
+            self._at.setdefault(_second(one.time), []).append(one)
+        self._speakers = _speakers(offer.values(), agents)
         self._first: dict[str, int] = {}
         self._head: DraftBlock | None = None
         self._pieces: list[Piece] = []
@@ -168,7 +191,8 @@ class PlainReader:
             self._wrong(number, f"not the beginning of a message: [TIME] NAME: TEXT; {NOTHING} in front makes it text")
             return
         key, rest = found["key"].strip(), found["rest"]
-        begun = self._new(number, rest) if key == NEW else self._known(number, key, rest)
+        known = self._told if self.found.told and key != NEW else self._known
+        begun = self._new(number, rest) if key == NEW else known(number, key, rest)
         if begun is None:
             return
         block, first = begun
@@ -185,9 +209,11 @@ class PlainReader:
         """The speaker of a new message, and its text."""
         fitting = [(one, name) for one in _after(rest) for name in self._speakers if one.startswith(f"{name}:")]
         if not fitting:
-            names = ", ".join(self._speakers)
-            self._wrong(number, f"a new message needs a name of this draft before its text: {names}")
-            return None
+            name, colon, text = rest.strip(" \t").partition(":")
+            if not colon or not name.strip():
+                self._wrong(number, "a new message needs the name of its speaker before its text: NAME: TEXT")
+                return None
+            return DraftBlock("", "user", name=read(name.strip())), text
         found, name = max(fitting, key=lambda one: len(one[1]))
         speakers = self._speakers[name]
         if len(speakers) > 1:
@@ -210,6 +236,21 @@ class PlainReader:
             )
             return None
         return was, found[len(_named(was)) :]
+
+    def _told(self, number: int, key: str, rest: str) -> tuple[DraftBlock, str] | None:
+        """A message of a conversation, and its text: the next of the log with its second and speaker, or a new one."""
+        moment = seconds(key)
+        if moment is None:
+            self._wrong(number, f"{key} is no time: [2025-01-18 22:15:03]; {NOTHING} in front makes it text")
+            return None
+        there = self._at.get(_second(key), [])
+        for one in _after(rest):
+            was = next((block for block in there if one.startswith(_named(block))), None)
+            if was is not None:
+                there.remove(was)
+                return was, one[len(_named(was)) :]
+        begun = self._new(number, rest)
+        return begun and (msgspec.structs.replace(begun[0], time=iso(moment)), begun[1])
 
     def _part(self, number: int, text: str, *, out: bool) -> None:
         if self._head is None:
@@ -280,11 +321,17 @@ def _after(rest: str) -> list[str]:
     return [rest.removeprefix(" "), rest.lstrip(" \t")]
 
 
+def _second(time: str) -> str:
+    """A time to the second, in UTC; "" for none."""
+    moment = seconds(time)
+    return "" if moment is None else iso(moment // 1)
+
+
 def _folded(block: DraftBlock | None) -> list[FoldedPart]:
     return [] if block is None else [piece for piece in block.pieces if isinstance(piece, FoldedPart)]
 
 
-def _speakers(blocks: Iterable[DraftBlock]) -> dict[str, list[DraftBlock]]:
+def _speakers(blocks: Iterable[DraftBlock], agents: Iterable[str]) -> dict[str, list[DraftBlock]]:
     """Name -> the speakers that have it, each as an empty new message; roles are names too. A reply is its agent's; to
     whom others speak is no part of their name: a new message of theirs is for all agents.
     """
@@ -294,14 +341,18 @@ def _speakers(blocks: Iterable[DraftBlock]) -> dict[str, list[DraftBlock]]:
             one = DraftBlock("", block.role, name=block.name, agent=block.agent if block.role == "assistant" else "")
             if one not in found.setdefault(line(speaker(block)), []):
                 found[line(speaker(block))].append(one)
+    for agent in agents:
+        found.setdefault(line(agent), [DraftBlock("", "assistant", agent=agent)])
     for role in ("user", "assistant", "system"):
         found.setdefault(role.capitalize(), [DraftBlock("", role)])
     return found
 
 
-def parse_plain(text: str, offer: Mapping[str, DraftBlock]) -> Parsed:
-    """The plain draft in `text`, with any line ends; `offer` as in PlainReader."""
-    reader = PlainReader(offer)
+def parse_plain(
+    text: str, offer: Mapping[str, DraftBlock], agents: Iterable[str] = (), *, told: bool = False
+) -> Parsed:
+    """The plain draft, or the conversation, in `text`, with any line ends; all else as in PlainReader."""
+    reader = PlainReader(offer, agents, told=told)
     for number, one in split(text):
         reader.line(number, one)
     return reader.end()

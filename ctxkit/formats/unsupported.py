@@ -63,6 +63,7 @@ PACKED = {
 """First bytes of files whose text cannot be seen -> what they look like, what to do."""
 _STARTS = {**PACKED, b"# aider chat started at": ("a chat history of aider", "")}
 """First bytes of unsupported files -> what they look like, what to do."""
+_CONVERSATION = re.compile(rb"\[[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][^\]\n]*\] ?[^:\n]+:")
 _SQLITE = b"SQLite format 3\0"
 _TABLE = re.compile(rb"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?[\"'`\[]?(\w+)", re.IGNORECASE)
 _DATABASES: tuple[tuple[frozenset[bytes], str, str], ...] = tuple(
@@ -102,6 +103,11 @@ def refused_file(raw: bytes) -> UnknownFormat | None:
         return refused(value, "it is one JSON object with")
     first = next((one for one in value if isinstance(one, dict)), None) if isinstance(value, list) else None
     return None if first is None else refused(first, f"it is a JSON array of {len(value)}, the first with")
+
+
+def way_in(start: bytes) -> str:
+    """How a text without records, with this start, becomes a log; "" if it is no conversation of people."""
+    return "ctxkit add NEW.jsonl --create --messages - <FILE" if _CONVERSATION.match(start.lstrip()) else ""
 
 
 def refused_start(start: bytes, name: str = "") -> UnknownFormat | None:

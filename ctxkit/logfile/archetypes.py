@@ -1,8 +1,8 @@
 """Archetypes: files with the keys of an agent (`system`, `docs`, `model`, `limit`, `window`, `color`).
 
-Pipeline: `init --agent` reads one here, and `log_config.py` writes its keys into the user's own config. An archetype
-may be a stranger's: the files that it names must be in its own folder, also whenever they are read, and it cannot name
-a program.
+Pipeline: --agent-config of `init`, `show` and `export` reads one here. `init` writes its keys into the user's own
+config, by `log_config.py`; the others take them for this one time. An archetype may be a stranger's: the files that it
+names must be in its own folder, also whenever they are read, and it cannot name a program.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ FOLDER = "archetypes"
 UNCHANGED = ": nothing was changed"
 
 
-def read_archetype(name: str, user: Path) -> tuple[Path, dict[str, Any]]:
-    """The file of an archetype, and its keys, with paths made absolute; `user`: the user's config file.
+def read_archetype(name: str, user: Path, after: str = UNCHANGED) -> tuple[Path, dict[str, Any]]:
+    """The file of an archetype, and its keys, with paths made absolute; `user`: the user's config file; `after`: the
+    end of an error.
 
     `name`: a path, or the name of a file in the folder `archetypes` beside the user's config. Raises NoSuchLog,
     NoPermission, ReadFailed; BadConfig for an unknown key, a wrong value, and a path that is missing or leads out.
@@ -35,7 +36,7 @@ def read_archetype(name: str, user: Path) -> tuple[Path, dict[str, Any]]:
     found = tomlread.read(file)
     if found is None:
         hint = f"a TOML file with {', '.join(AGENT_KEYS)}; by its name alone it is looked for in {kept.parent}"
-        raise NoSuchLog(f"--archetype {name}: no such file{UNCHANGED}", hint)
+        raise NoSuchLog(f"--agent-config {name}: no such file{after}", hint)
     values = tomlread.parse(file, found.text)
     lines = tomlread.lines(found.text)
     made = {}
@@ -43,15 +44,15 @@ def read_archetype(name: str, user: Path) -> tuple[Path, dict[str, Any]]:
         place = f"{file}:{tomlread.line_of(lines, word)}: "
         key = AGENT_KEYS.get(word)
         if key is None:
-            raise BadConfig(f"{place}unknown key {word[:80]}{UNCHANGED}", f"its keys: {', '.join(AGENT_KEYS)}")
-        require(key, word, value, place, UNCHANGED)
-        made[word] = _absolute(key, value, Path(os.path.realpath(file.parent)), place)
+            raise BadConfig(f"{place}unknown key {word[:80]}{after}", f"its keys: {', '.join(AGENT_KEYS)}")
+        require(key, word, value, place, after)
+        made[word] = _absolute(key, value, Path(os.path.realpath(file.parent)), place, after)
     if not made:
-        raise BadConfig(f"{file}: it sets nothing{UNCHANGED}", f"its keys: {', '.join(AGENT_KEYS)}")
+        raise BadConfig(f"{file}: it sets nothing{after}", f"its keys: {', '.join(AGENT_KEYS)}")
     return file, made
 
 
-def _absolute(key: Key, value: Any, folder: Path, place: str) -> Any:
+def _absolute(key: Key, value: Any, folder: Path, place: str, after: str) -> Any:
     """The value with paths from `folder` made absolute. Raises BadConfig."""
     paths = key.paths(value)
     for path in paths:
@@ -59,12 +60,12 @@ def _absolute(key: Key, value: Any, folder: Path, place: str) -> Any:
         while not known.exists() and known != folder:  # what comes before a pattern
             known = known.parent
         if ".." in PurePosixPath(path).parts or not _is_inside(folder / path, folder) or not _is_inside(known, folder):
-            text = f"{place}{path}: a path that leads out of the folder of the archetype{UNCHANGED}"
+            text = f"{place}{path}: a path that leads out of the folder of the archetype{after}"
             raise BadConfig(text, f"set it yourself: ctxkit config --user set agents.NAME.{key.name.split('.')[-1]} …")
     found = [f"{folder}{INSIDE}{os.path.relpath(folder / path, folder)}" for path in paths]
     wrong = "; ".join(missing(folder, key, found))
     if wrong:
-        raise BadConfig(f"{place}{wrong}{UNCHANGED}", "paths are relative to the archetype")
+        raise BadConfig(f"{place}{wrong}{after}", "paths are relative to the archetype")
     if not paths:
         return value
     return found if key.several else f"{FILE}{found[0]}"

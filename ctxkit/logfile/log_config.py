@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from ctxkit.errors import BadConfig, CannotCreate, CtxkitError, NoPermission, No
 from ctxkit.logfile.assembly_sources import missing
 from ctxkit.store import config, profiles, said_config, tomledit, tomlread
 from ctxkit.store.config import ONLY, Config, Setting, Unsaid, key_of
+from ctxkit.store.folder import sidecar_name
 from ctxkit.store.keys import OWNER, Key, written
 from ctxkit.store.opening import require_file
 from ctxkit.store.private import make_private
@@ -317,6 +318,42 @@ def _named(name: str, after: str = "") -> tuple[str, Key, tuple[str, ...]]:
             raise BadConfig(f"{name}: not a name in quotes{after}", "quotes in the name: as in TOML") from error
     name = f"agents.{agent}.{word}"
     return name, key_of(name, after=after), ("agents", agent, word)
+
+
+def left_behind(path: Path, ops: Sequence[Mapping[str, Any]]) -> str:
+    """What the copy of a log lacks, in words: the config of the log that its `ops` say they were made in; "" if
+    nothing. `path`: of the copy, which has no config of its own.
+
+    A copied file has all ops, but its windows and its clock may have been defaults in the folder beside the other one.
+    """
+    words = {word for op in (*ops[:1], *ops[-1:]) for word in _typed(op)}
+    for word in sorted(words):
+        name = os.path.basename(word)
+        if name in ("", ".", "..", path.name) or "\0" in name:
+            continue
+        made_in = path.with_name(name)  # the words are a stranger's, perhaps: no other folder is looked into
+        try:
+            beside = Sidecar(made_in)
+            if os.path.islink(made_in) or beside.leads_out(beside.config_path):
+                continue
+            found = tomlread.read(beside.config_path)
+            table = {} if found is None else tomlread.parse(beside.config_path, found.text)
+        except (CtxkitError, OSError, ValueError):  # no name of a file; or another log's, and who opens that is told
+            continue
+        keys = [".".join(key) for key, _ in tomlread.flat(table, config.is_key) if config.is_key(key)]
+        if keys:
+            copied = shlex.join(["cp", "-r", *(str(one.with_name(sidecar_name(one.name))) for one in (made_in, path))])
+            return (
+                f"{path}: its ops were made in {name}, whose config does not count here ({', '.join(keys)}): {copied}"
+            )
+    return ""
+
+
+def _typed(op: Mapping[str, Any]) -> Iterator[str]:
+    """The words after the command of the line that made an op."""
+    by = op.get("by")
+    args = by.get("args") if isinstance(by, dict) else None
+    yield from (word for word in (args if isinstance(args, list) else [])[1:] if isinstance(word, str))
 
 
 def overridden(name: str, env: Mapping[str, str]) -> str | None:

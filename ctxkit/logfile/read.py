@@ -524,7 +524,8 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, ask
                 text = f"{len(transcript.damage)} parts of it are not records, {held} could be: it is not a log"
                 hint = "--from FORMAT reads the whole records as that format"
                 raise UnknownFormat(f"{name}:{one.line}: {one.text}: {text}", hint)
-            raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is not a log")
+            hint = _sightings().way_in(source.read(0, 1 << 10))
+            raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is not a log", hint)
 
 
 def _refuse_other_format(name: str, format: Format, source: Source) -> None:

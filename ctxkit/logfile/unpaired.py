@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WORDS = {
     "no-result": "call {} has no result", "no-call": "a result for {}, which no earlier message calls",
     "second-copy": "a second copy of the result of {}",
+    "open-call": "call {} has no result, and nothing comes after it: it may still run, or was interrupted",
 }  # fmt: skip
 """What is alone, in words."""
 SENT = {"no-result": "call {} has no result", "no-call": "a result for {}, whose call is not before it in the context"}
@@ -29,7 +30,7 @@ SENT = {"no-result": "call {} has no result", "no-call": "a result for {}, whose
 
 
 class Unpaired(NamedTuple):
-    """A call or a result of message `n` that has no partner. `code`: `no-result`, `no-call` or `second-copy`."""
+    """A call or a result of message `n` that has no partner. `code`: a key of WORDS."""
 
     n: int
     code: str
@@ -37,17 +38,18 @@ class Unpaired(NamedTuple):
     call: str
 
 
-def unpaired(messages: Sequence[Message]) -> Iterator[Unpaired]:
-    """Calls without a result, except those of a last step, which may still run; then results without a call, and
-    second results of a call.
+def unpaired(messages: Sequence[Message], *, last: bool = False) -> Iterator[Unpaired]:
+    """Calls without a result, those of a last step, which may still run, only if `last`, as open-call; then results
+    without a call, and second results of a call.
     """
     pairs = messages.unpaired() if isinstance(messages, Columns) else None
     calls, results, copies = _walked(messages) if pairs is None else (*pairs, [])
     if calls:
         talk = next((m.n for m in reversed(messages) if m.opens or m.role == "assistant"), 0)
         for call, n in calls:
-            if n < talk:
-                yield Unpaired(n, "no-result", WORDS["no-result"].format(call), call)
+            code = "no-result" if n < talk else "open-call"
+            if n < talk or last:
+                yield Unpaired(n, code, WORDS[code].format(call), call)
     for call, n in results:
         yield Unpaired(n, "no-call", WORDS["no-call"].format(call), call)
     for call, n in copies:

@@ -167,7 +167,7 @@ def _images(log: OpenLog) -> Iterator[Finding]:
 
 def _pairs(log: OpenLog) -> Iterator[Finding]:
     """What the log's program sends of its context and the provider refuses; then, as notes, all other calls without a
-    result (those of a last step may still be running) and results without a call.
+    result and results without a call.
     """
     try:
         stopping = sent_alone(log)
@@ -177,6 +177,6 @@ def _pairs(log: OpenLog) -> Iterator[Finding]:
         words = f"{one.text}: its program sends it so, and the provider refuses the request"
         yield Finding(f"message {one.n}", one.code, words)
     told = {(one.n, one.code, one.call) for one in stopping}
-    for one in unpaired(log.messages):
-        if (one.n, one.code, one.call) not in told:
+    for one in unpaired(log.messages, last=True):
+        if (one.n, one.code.replace("open-call", "no-result"), one.call) not in told:
             yield Finding(f"message {one.n}", one.code, one.text, note=True)

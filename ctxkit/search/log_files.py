@@ -82,6 +82,16 @@ def _is_subagents(one: LogFile) -> bool:
     return False
 
 
+def ruin_of(path: Path) -> UnknownFormat | None:
+    """The error of a file that was a log and is ruined, by its start; None also for one that cannot be opened."""
+    try:
+        start = start_of(os.fspath(path), START)
+    except CtxkitError:
+        return None  # whoever reads it says so
+    words = ruined(os.fspath(path), start)
+    return UnknownFormat(f"{path}: {words}: it is no log any more", RUINED) if words else None
+
+
 def ruin(path: str, start: bytes, error: UnknownFormat | None = None) -> UnknownFormat | None:
     """The error of a file below a folder that cannot be read as a log, if it was one: it is ruined, or has a sidecar.
 

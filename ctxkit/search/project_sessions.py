@@ -33,6 +33,7 @@ from ctxkit.formats.session_folders import (
     head,
     session_id,
 )
+from ctxkit.search.resumed import untouched
 from ctxkit.store.config import load
 from ctxkit.store.sidecar import user_cache, user_config
 from ctxkit.store.source import start_of
@@ -183,13 +184,15 @@ def archive_folder(env: Mapping[str, str]) -> Path | None:
 def project_sessions(
     env: Mapping[str, str], of: Project, format: str | None = None, *, agents: bool = False, archived: bool = True
 ) -> Generator[SessionFile]:
-    """The sessions of a project, of one format or of all, the one that was written last first.
+    """The sessions of a project, of one format or of all, the one that was written last first; what `watch` wrote by
+    itself is behind its source, until somebody goes on with it: the person is in the source.
 
     `agents`: also sessions of an agent's subagents, if these have files of their own. `archived`: also those of
     the archive that the programs no longer have. Starts are read as the caller iterates: a caller that does not reach
     the end has to close it (`contextlib.closing`).
     """
     files = sorted(_candidates(env, of, format, archived=archived), key=lambda one: (-one.modified, one.path))
+    files = _behind_sources(files, untouched({one.path: one.size for one in files}, env))
     older = older_pages([one.path for one in files if one.format == "codex"])
     with closing(_Starts(env)) as starts:
         for one in files:
@@ -199,6 +202,17 @@ def project_sessions(
             folder = one.folder if one.format in BY_NAME else start.folder or (one.folder if one.size > START else "")
             if folder and of.holds(folder) and (agents or not start.sub):
                 yield one._replace(folder=folder, id=start.id or one.id)
+
+
+def _behind_sources(files: list[SessionFile], copies: Mapping[str, str]) -> list[SessionFile]:
+    """The files, each copy right behind the source that it names, if that is among them."""
+    places = {one.path: place for place, one in enumerate(files)}
+
+    def place(path: str) -> int:
+        source = copies.get(path)
+        return max(places[path], places.get(source, -1)) if source is not None else places[path]
+
+    return sorted(files, key=lambda one: (place(one.path), places[one.path] < place(one.path)))
 
 
 def all_files(env: Mapping[str, str], format: str | None = None, *, archived: bool = True) -> Iterator[SessionFile]:

@@ -1,7 +1,7 @@
-"""Records in the user's index which sessions `ctxkit resume` made, from which, and the title of that one.
+"""Records in the user's index which sessions `resume` and `watch` made, from which, and the title of that one.
 
-`ctxkit resume` records it, lists of sessions show it, and `undo` and `recall` name the source of `@`. The index may be
-deleted at any time; nothing else depends on it.
+Both record it, lists of sessions show it, and `undo` and `recall` name the source of `@`. The index may be deleted at
+any time; nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,21 @@ class Origin(NamedTuple):
     title: str = ""
 
 
-def note(path: Path, source: Path, env: Mapping[str, str], title: str = "") -> None:
-    """Record that the session `path` was made from `source`, if the cache can be written."""
+def note(path: Path, source: Path, env: Mapping[str, str], title: str = "", *, unasked: bool = False) -> None:
+    """Record that the session `path` was made from `source`, if the cache can be written.
+
+    `unasked`: `watch` made it by itself, so nobody goes on with it as long as it has the size that it has now.
+    """
     value = b"\0".join((os.fsencode(source), utf8(title)))
-    Index(user_cache(env)).put(KIND, {os.fsencode(path): ("", value)})
+    stamp = str(os.stat(path).st_size) if unasked else ""
+    Index(user_cache(env)).put(KIND, {os.fsencode(path): (stamp, value)})
+
+
+def untouched(sizes: Mapping[str, int], env: Mapping[str, str]) -> dict[str, str]:
+    """Of files with these sizes those that `watch` made by itself, and that nobody went on with -> their sources."""
+    rows = Index(user_cache(env)).below(KIND, b"/")
+    named = ((os.fsdecode(path), stamp, value) for path, (stamp, value) in rows.items())
+    return {path: _origin(value).source for path, stamp, value in named if stamp and stamp == str(sizes.get(path))}
 
 
 def origins(env: Mapping[str, str]) -> dict[str, Origin]:

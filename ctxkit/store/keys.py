@@ -88,8 +88,7 @@ class Key(NamedTuple):
             return [value.removeprefix(FILE)] if value.startswith(FILE) else []
         if self.kind == "processes":
             return [] if value.startswith(COMMAND) or not value else [value]
-        names_files = self.trust == "inside" or self.name == "agents.NAME.docs"
-        return ([value] if isinstance(value, str) else list(value)) if names_files and value else []
+        return ([value] if isinstance(value, str) else list(value)) if self.trust == "inside" and value else []
 
     def shown(self) -> Any:
         """The value in a commented-out line: the default, or an example if the default is empty."""
@@ -98,7 +97,7 @@ class Key(NamedTuple):
     def counts_from_folder(self, value: Any) -> bool:
         """Whether `value` may have an effect in a sidecar or ctxkit.toml: a cloned folder must not act."""
         if self.trust == "inside":
-            paths = [PurePosixPath(path) for path in ([value] if isinstance(value, str) else value)]
+            paths = [PurePosixPath(path) for path in self.paths(value)]
             return all(not path.is_absolute() and ".." not in path.parts and path.parts[:1] != ("~",) for path in paths)
         return self.trust == "always" or (self.trust == "local" and not strategies.asks_model(value))
 
@@ -333,13 +332,13 @@ KEYS: tuple[Key, ...] = (
     Key("agents.NAME.window", "window", None, "window of one agent, before the one for all", example="8h", unsaid=True),
     Key("agents.NAME.limit", "number", None, "context limit of one agent, before `limit`", low=1, example=32000),
     Key("agents.NAME.color", "text", None, "colour of the agent's name", choices=COLORS, example="cyan", unsaid=True),
-    Key("agents.NAME.model", "text", None, "model of one agent, before `model`", trust="never", example="gpt-4o"),
+    Key("agents.NAME.model", "text", None, "model of one agent, before `model`", example="gpt-4o"),
     Key(
         "agents.NAME.system",
         "words",
         None,
         'system prompt of one agent, before `assembly.system`: a text, or "file:prompts/frodo.md"',
-        trust="never",
+        trust="inside",
         example="You are Frodo.",
     ),
     Key(
@@ -347,7 +346,7 @@ KEYS: tuple[Key, ...] = (
         "texts",
         None,
         "files, folders, patterns of one agent, before `assembly.docs`",
-        trust="never",
+        trust="inside",
         example=["docs/frodo.md"],
     ),
     Key("trim.keep_last", "number", 5, "newest exchanges that trim gives up after all older ones", low=0, unsaid=True),

@@ -178,7 +178,7 @@ def _resumable(log: Log, found: CompactionDone) -> CompactionDone:
     try:
         made = log.resume()
         if made.written is not None and log.opening.path is not None:
-            note(made.path, log.opening.path.resolve(), os.environ)
+            note(made.path, log.opening.path.resolve(), os.environ, unasked=True)
         found = msgspec.structs.replace(found, resume=made.line)
         notes = [UNSEEN]
     except CtxkitError as error:

@@ -23,6 +23,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.measure import token_log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.status import Status, status
+from ctxkit.search.log_files import ruin_of
 from ctxkit.store import said_config
 from ctxkit.store.config import Config
 from ctxkit.store.sidecar import Sidecar, user_config
@@ -75,9 +76,14 @@ class FullReading(msgspec.Struct):
 
 
 def read_fully(path: Path) -> FullReading:
-    """Read a log as a whole. Mistakes in its config are in `notices`. Raises what `OpenLog.open` and `status` raise."""
+    """Read a log as a whole. Mistakes in its config are in `notices`.
+
+    Raises what `OpenLog.open` and `status` raise; UnknownFormat for a ruined log, which may be read as an empty one.
+    """
     began = time.thread_time()
     files = config_files(path)  # before they are read: a change in between must not be missed
+    if error := ruin_of(path):
+        raise error
     log = OpenLog.open(path, tolerant=True, unsaid="none")
     found = status(log)
     opening = log.opening

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -363,3 +366,43 @@ def test_a_log_above_8_mb(tmp_path: Path) -> None:
     good("trim", path, "--max-tokens", "90000")
     assert good("forget", path, "3").err.endswith(f"\ntokens: ctxkit status {path} counts them\n")
     assert "tokens" not in good("mark", path).err
+
+
+@pytest.mark.parametrize(
+    ("how", "command", "told"),
+    [
+        ("copy", "show", True), ("copy", "status", True), ("copy", "log", True), ("copy", "export", True),
+        ("move", "show", True), ("copy with its config", "show", False), ("copy elsewhere", "show", False),
+        ("copy without keys", "show", False), ("copy without ops", "show", False), ("the log itself", "show", False),
+    ],
+)  # fmt: skip
+def test_a_copy_whose_config_stayed_behind(tmp_path: Path, how: str, command: str, told: bool) -> None:
+    """A copied file has the ops; its window and its clock may be in the config beside the other one: one line says so,
+    and what it names mends it.
+    """
+    path, copy = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    good("init", path)
+    good("add", path, "hello")
+    if how != "copy without keys":
+        good("config", path, "set", "window.default", "8h")
+        good("config", path, "set", "now", "wall")
+    if how != "copy without ops":
+        good("mark", path, "here")
+    if how == "copy elsewhere":
+        copy = tmp_path / "other" / "b.jsonl"
+        copy.parent.mkdir()
+    if how == "move":
+        path.rename(copy)
+    elif how == "the log itself":
+        copy = path
+    else:
+        copy.write_bytes(path.read_bytes())
+    if how == "copy with its config":
+        shutil.copytree(tmp_path / "a.jsonl.ctxkit", tmp_path / "b.jsonl.ctxkit")
+    to = ["--to", "openai"] if command == "export" else []
+    mend = f"cp -r {path}.ctxkit {copy}.ctxkit"
+    words = f"{copy}: its ops were made in a.jsonl, whose config does not count here (now, window.default): {mend}\n"
+    assert (words in good(command, copy, *to).err) is told
+    if told:
+        subprocess.run(shlex.split(mend), check=True)
+        assert "does not count here" not in good(command, copy, *to).err

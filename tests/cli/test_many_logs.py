@@ -20,7 +20,7 @@ from ctxkit.cli.options import ManyLogs
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.search.log_files import LogFile, log_files
-from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, call, ctxkit, lines, message, process
+from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, call, ctxkit, good, lines, message, process
 
 TORN = b'{"role":"user","content":"thr'
 MANY = [
@@ -286,6 +286,20 @@ def test_ruined(mixed: Path, words: str) -> None:
     assert "rows.jsonl" not in told
     assert "notes.md" not in told
     assert ("1 file of JSON of another shape left out" in ran.err) == (not goes_on and "-q" not in words)
+
+
+def test_watch_of_ruined_files(mixed: Path) -> None:
+    """A line each, in the words of the other commands, and the healthy ones are followed; alone they are an error."""
+    names = ("nul", "page", "stopped", "a", "empty")
+    ran = good("watch", "--once", *(mixed / f"{name}.jsonl" for name in names))
+    assert [line.partition("Z ")[2].partition(": ")[0] for line in ran.text.splitlines()] == [
+        str(mixed / f"{name}.jsonl") for name in names[2:]
+    ]
+    assert ran.err.splitlines() == [
+        f"ctxkit: {mixed}/nul.jsonl: it holds only NUL bytes: it is no log any more",
+        f"ctxkit: {mixed}/page.jsonl: it holds HTML or XML: it is no log any more",
+    ]
+    assert ctxkit("watch", "--once", mixed / "nul.jsonl", mixed / "page.jsonl").code == 65
 
 
 def test_listed_names(tmp_path: Path) -> None:

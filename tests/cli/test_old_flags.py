@@ -47,6 +47,7 @@ CASES = (
     ("resume LOG --to codex --cwd . --id 5e551011-0000-4000-8000-00000000abcd --dry-run --copy",
      "resume LOG --to codex --cwd . --id 5e551011-0000-4000-8000-00000000abcd --dry-run --force"),
     ("recover LOG --to exchange", "recover LOG --point exchange"),
+    ("init new.jsonl --agent sam --archetype kind.toml", "init new.jsonl --agent sam --agent-config kind.toml"),
 )  # fmt: skip
 
 
@@ -57,6 +58,7 @@ def ran(folder: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> Ran:
     small(folder, name="LOG")
     (folder / "words.txt").write_text("We looked. All is well.")
     (folder / "tools.json").write_text(TOOLS)
+    (folder / "kind.toml").write_text('window = "8h"')
     (folder / "call.json").write_text('{"mode": "preview", "action": "forget", "criteria": "question"}')
     (folder / "draft.txt").write_bytes(good("edit", "LOG", "--print").out.replace(b"second", b"changed"))
     return ctxkit(*words.split())

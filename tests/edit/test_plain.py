@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from ctxkit.api.log import Log
 from ctxkit.core.ops import Edit, Op, sealed
 from ctxkit.core.select import selection
+from ctxkit.core.times import iso, seconds
 from ctxkit.edit.draft import DraftBlock, FoldedPart, draft
 from ctxkit.edit.edit import Editing
 from ctxkit.edit.parse import base_of, parse
-from ctxkit.edit.plain import is_plain, keys, placeholder, plainly_based, printed
+from ctxkit.edit.plain import is_conversation, is_plain, keys, placeholder, plainly_based, printed
 from ctxkit.errors import BadDraft, Misfit, NothingChanges
 from tests import build
 from tests.cli.runner import call, lines, message
@@ -220,7 +221,7 @@ PLACEHOLDER = "<<4/2 call look {}>>"
         ("02:00Z] frodo:", "02:00Z frodo:", "[2026-02-01T10:02:00Z frodo: In my pocket.", "not the beginning"),
         ("[2026-02-01T10:04:00Z]", "[2026-02-01T10:02:00Z]", r"[2026-02-01T10:02:00Z] User: \u{}[2026-02-01T10:00:00Z]"
          " User: quoted", "is by frodo"),
-        ("You are Frodo.", "x\n[new] Gandalf: y", "[new] Gandalf: y", "System, Bilbo, frodo, User, Assistant"),
+        ("You are Frodo.", "x\n[new] Gandalf", "[new] Gandalf", "needs the name of its speaker"),
         ("You are Frodo.", "x\n[new] User:", "[new] User:", "a new message without text"),
         ("You are Frodo.", "x\n%% 3 user", "%% 3 user", "not a line of a plain draft"),
         ("form=plain\n", "form=plain\nstray\n", "stray", "text that belongs to no message"),
@@ -339,3 +340,66 @@ def test_odd_names(name: str) -> None:
     assert [(one["role"], one.get("name"), one["content"]) for one in added] == [
         ("user", name, "four"), ("assistant", None, "five"), ("user", None, "six"),
     ]  # fmt: skip
+
+
+def test_a_new_speaker() -> None:
+    """A name that the draft has not is a user's, and is told; one of an agent in the config is its reply."""
+    log = opened(CHAT)
+    log.config.agents["Sam"] = {}
+    text = log.draft(plain=True)
+    log.edit(f"{text}\n[new] Gandalf: Fly!\n\n[new]  Sam: Yes.\n")
+    added = [item.message for item in log.state().board.items.values() if item.origin is None]
+    assert [(one["role"], one.get("name"), one.get("agent"), one["content"]) for one in added] == [
+        ("user", "Gandalf", None, "Fly!"), ("assistant", None, "Sam", "Yes."),
+    ]  # fmt: skip
+    assert log.notes == ["a new speaker: Gandalf, a user"]
+
+
+SPOKEN = st.lists(
+    st.tuples(
+        st.sampled_from(["user", "assistant"]), st.sampled_from([None, "Sam", "Frodo", "Bo: the 2nd"]), TEXTS,
+        st.integers(0, 5), st.sampled_from([0, 0.25]),
+    ),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@given(SPOKEN, st.data())
+def test_a_conversation(spoken: list[tuple[str, str | None, str, int, float]], data: st.DataObject) -> None:
+    """A file as people keep it, `[2026-02-01 10:00:00] NAME: TEXT`: all is no op, a part is just this part, in its
+    order, and a line that the log has not is a new message of that time.
+    """
+    records = [
+        message(role, text, at) | {"ts": iso(MORNING + at + part)} | ({"name": name} if name else {})
+        for role, name, text, at, part in spoken
+    ]
+    log = opened(lines(*records))
+    told = [printed(one, as_written(one.time)) for one in _offered(log).values()]
+    assert log.edit("".join(told)) is None
+    assert not log.names() or is_conversation("".join(told))
+    twice = [(role, name, at) for role, name, _, at, _ in spoken]
+    some = data.draw(st.lists(st.sampled_from(range(len(told))), min_size=1, unique=True))
+    assume(all(twice.count(twice[n]) == 1 for n in some))
+    log.edit("".join(told[n] for n in some) + "\n[2025-01-18 22:15:03] Gandalf: Fly,\n\nyou fools\n")
+    assert log.names()[:-1] == [n + 1 for n in some]
+    [new] = log.state().board.items.values()
+    assert new.message["content"] == "Fly,\n\nyou fools"
+    assert (new.message["role"], new.message["name"]) == ("user", "Gandalf")
+    assert log.state().original(log.names()[-1]) == seconds("2025-01-18T22:15:03Z")
+
+
+def test_a_conversation_with_mistakes() -> None:
+    """Each at its line; nothing is appended."""
+    log = opened(CHAT)
+    [(where, told)] = wrong(log, "[2025-01-18 22:15:03] Sam: Hm.\n\n[2025-13-18 22:15:03] Sam: No.\n")
+    assert where.startswith("[2025-13-18") and "is no time" in told
+    with pytest.raises(BadDraft, match="the line %%= is missing"):
+        log.edit("Sam: Hm.\n[2025-01-18 22:15:03] Sam: No.\n")
+
+
+MORNING = seconds("2026-02-01T10:00:00Z") or 0
+
+
+def as_written(time: str) -> str:
+    """A time as people write it, to the second."""
+    return time[:19].replace("T", " ")

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoPermission, NoSuchLog, NothingChanges, Usage
-from ctxkit.logfile.log_config import Configured, as_typed, overridden
+from ctxkit.logfile.log_config import Configured, as_typed, left_behind, overridden
 from ctxkit.store.config import load, variable_of
 from ctxkit.store.keys import KEYS, Key
 from ctxkit.store.profiles import PROFILES, profile
@@ -184,7 +184,8 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
 def test_a_folder_may_not(key: Key, log: Path) -> None:
     """What counts only from one's own config is refused for a sidecar, with the way to set it; nothing is written."""
     kinds = {"zone": "utc", "switch": "true", "window": "9h", "memory": "1GB"}
-    text = {"inside": "../x", "local": "llm"}.get(key.trust, kinds.get(key.kind, "x"))
+    path = "file:../x" if key.kind == "words" else "../x"
+    text = {"inside": path, "local": "llm"}.get(key.trust, kinds.get(key.kind, "x"))
     with pytest.raises(BadConfig, match=r"counts only from .*: nothing was changed") as caught:
         of(log).set(key.name, text)
     assert caught.value.hint == f"ctxkit config --user set {key.name} {text}"
@@ -444,3 +445,10 @@ def test_killed(log: Path) -> None:
         assert list(file.parent.glob(".ctxkit-*")) == [], "what was left is swept"
     assert {(-signal.SIGKILL, False), (0, True)} <= outcomes and point > 5
     assert process("config", log, "unset", "now").code == 0
+
+
+@pytest.mark.parametrize("word", ["\ud800", "x" * 5000, "a\0b", "", "..", "a/\ud800", "\udcff", 3, None])
+def test_left_behind_takes_any_words(tmp_path: Path, word: object) -> None:
+    """The words of an op are data: what is no name of a file beside the log is passed over."""
+    for by in ({"args": ["mark", word]}, {"args": word}, word):
+        assert left_behind(tmp_path / "b.jsonl", [{"by": by}]) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ import pytest
 from ctxkit import Log
 from ctxkit.recovery.check import check
 from tests.build import lines as spec
-from tests.cli.runner import SMALL, call, lines, message
+from tests.cli.runner import SMALL, call, ctxkit, lines, message
 from tests.damage.sessions import ALL
 from tests.formats.claude_code.noting import raw
+from tests.shared import transcripts
 
 
 def found(raw: bytes, *, notes: bool = False) -> list[tuple[str, str]]:
@@ -70,14 +72,14 @@ def test_pairs() -> None:
     assert found(lines(asked)) == []
     assert found(lines(asked, answer)) == []
     later = message("assistant", "", 3, tool_calls=[call("A", "c2")])
-    assert found(lines(asked, later), notes=True) == [("message 1", "no-result")]
+    assert found(lines(asked, later), notes=True) == [("message 1", "no-result"), ("message 2", "open-call")]
     assert found(lines(asked, answer, answer), notes=True) == [("message 3", "second-copy")]
-    assert found(lines(answer, asked), notes=True) == [("message 1", "no-call")]
+    assert found(lines(answer, asked), notes=True) == [("message 2", "open-call"), ("message 1", "no-call")]
     assert found(lines(answer, asked, later)) == []
 
 
 def test_an_unanswered_call_before_later_talk_is_found(tmp_path: Path) -> None:
-    """A call of a last step may still be running; one that the conversation went past has no result."""
+    """A call of a last step may still be running: a note; one that the conversation went past has no result."""
     call = {"id": "c1", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
     records = [
         {"role": "user", "content": "read it"},
@@ -87,6 +89,8 @@ def test_an_unanswered_call_before_later_talk_is_found(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records[:2]))
     assert Log.open(path).check() == []
+    assert [(f.where, f.code) for f in Log.open(path).check(notes=True)] == [("message 2", "open-call")]
+    assert ctxkit("check", path).code == 0 and ctxkit("check", path, "--fail-on", "notes").code == 1
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert [(f.where, f.code) for f in Log.open(path).check(notes=True)] == [("message 2", "no-result")]
 
@@ -108,3 +112,24 @@ def test_requests() -> None:
     findings = Log.open(io.BytesIO(spoilt)).check()
     assert {(one.where, one.code) for one in findings[:1]} == {("line 34", "not-as-sent")}
     assert Log.open(io.BytesIO(SMALL)).proofs().requests == 0
+
+
+CALLS = re.compile(rb'"(tool_use|function_call|custom_tool_call|toolCall|tool_calls|toolRequests)"')
+"""What a row with a call has."""
+REAL = transcripts("claude-code", "codex", "copilot-cli", "pi", under=1_000_000)
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: str(path.name))
+def test_stopped_in_the_last_call(path: Path) -> None:
+    """A session that somebody stopped in a call, so that its file ends there, and one that goes on with a question
+    instead of the result, are no damage: real sessions, and each of them cut behind some of its calls.
+    """
+    rows = path.read_bytes().splitlines(keepends=True)
+    whole = {(one.where, one.code) for one in check(Log.open(io.BytesIO(b"".join(rows))))}
+    assert not any(code == "no-result" for _, code in whole)
+    calls = [at for at, row in enumerate(rows) if CALLS.search(row)]
+    for at in calls[:: len(calls) // 3 + 1]:
+        cut = Log.open(io.BytesIO(b"".join(rows[: at + 1])))
+        noted = check(cut, notes=True)
+        assert {(one.where, one.code) for one in noted if not one.note} <= whole, at
+        assert not cut.messages or not cut.messages[-1].calls or any(one.code == "open-call" for one in noted), at

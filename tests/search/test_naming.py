@@ -100,6 +100,27 @@ def test_a_copy_is_no_rival(home: Path) -> None:
     assert [find_session(name, os.environ).rival for name in ("@", "@2")] == [None, None]
 
 
+def test_what_watch_wrote_is_not_the_newest(home: Path) -> None:
+    """A copy that `watch` made by itself stands behind its source, however new; not once somebody went on with it, and
+    not if the source is gone.
+    """
+    paths = {one.stem: one for one in home.glob(".claude/projects/*shop/*")}
+    names, (older, newer) = ("@", "@2", "@3", "@claude"), COPIES
+    copies = [session(home, "claude-code", home / "shop", key, "The login", at=at) for key, at in COPIES.items()]
+    for copy in copies:
+        note(copy, paths[SLOW], os.environ, unasked=True)
+    assert [find_session(name, os.environ).file.id for name in names] == [LOGIN, SLOW, newer, LOGIN]
+    assert all(find_session(name, os.environ).rival is None for name in ("@", "@2"))
+    with copies[0].open("ab") as file:
+        file.write(b"\n")
+    assert find_session("@", os.environ).file.id == older
+    paths[SLOW].unlink()
+    assert find_session("@2", os.environ).file.id == newer
+
+
+COPIES = {"3f2c0000-0000-4000-8000-000000000001": 600, "3f2c0000-0000-4000-8000-000000000002": 620}
+
+
 def test_names_and_paths() -> None:
     """All names begin with @, and nothing else does; a path has a folder before it."""
     assert [is_name(word) for word in ("@", "@2", "./@", "a@b", "", "-")] == [True, True, False, False, False, False]

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import BadConfig, ExitCode, NoPermission, ReadFailed
+from ctxkit.store import said_config
 from ctxkit.store.config import Config, load
-from ctxkit.store.keys import KEYS
+from ctxkit.store.keys import AGENT_KEYS, KEYS
 from ctxkit.store.tomlread import LARGEST
 
 
@@ -135,15 +136,16 @@ def test_variables_of_agents(tmp_path: Path) -> None:
         load(None, tmp_path, {"CTXKIT_AGENTS_MERRY_COLOR": "mauve"}, user)
 
 
-def test_texts_documents_and_models_of_a_folder_have_no_effect(tmp_path: Path) -> None:
-    """Of an agent in a folder's file that nobody accepted window and colour count; each other key is named once."""
+def test_texts_documents_and_models_of_a_folder_count_once_accepted(tmp_path: Path) -> None:
+    """Of an agent in a folder's file that nobody accepted window and colour count, and the others are named once."""
     config = sidecar(tmp_path, AGENTS)
     assert {word: one.value for word, one in config.agents["frodo"].items()} == {"color": "green"}
     file = tmp_path / "log.jsonl.ctxkit/config.toml"
-    assert config.notices == [
-        f"{file}:{line}: agents.frodo.{word} counts only from flags, environment and user config: ignored"
-        for line, word in ((7, "model"), (8, "system"), (9, "docs"))
-    ] + [f"{file}: ignored, not said by you on this machine: agents.frodo.limit; to accept: ctxkit config LOG accept"]
+    named = ", ".join(f"agents.frodo.{word}" for word in ("limit", "model", "system", "docs"))
+    said = f"{file}: ignored, not said by you on this machine: {named}; to accept: ctxkit config LOG accept"
+    assert config.notices == [said]
+    accepted = load(file, None, {said_config.VARIABLE: "1"}, None)
+    assert accepted.agents["frodo"].keys() == AGENT_KEYS.keys() - {"window"} and accepted.notices == []
 
 
 @pytest.mark.parametrize(

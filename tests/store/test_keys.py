@@ -109,9 +109,15 @@ def test_refused_values(name: str, written: Any, expected: str) -> None:
         ("agents.NAME.window", "8h", True),
         ("agents.NAME.limit", 1000, True),
         ("agents.NAME.color", "red", True),
-        ("agents.NAME.system", "be brief", False),
-        ("agents.NAME.docs", ["a.md"], False),
-        ("agents.NAME.model", "gpt", False),
+        ("agents.NAME.system", "be brief", True),
+        ("agents.NAME.system", "/me is brief ..", True),
+        ("agents.NAME.system", "file:frodo.md", True),
+        ("agents.NAME.system", "file:../frodo.md", False),
+        ("agents.NAME.system", "file:/etc/passwd", False),
+        ("agents.NAME.system", "file:~/secret", False),
+        ("agents.NAME.docs", ["a.md"], True),
+        ("agents.NAME.docs", ["a.md", "~/b.md"], False),
+        ("agents.NAME.model", "gpt", True),
     ],
 )
 def test_trust(name: str, value: Any, counts: bool) -> None:

@@ -42,7 +42,8 @@ def test_profile_says_the_defaults(tmp_path: Path) -> None:
     config = loaded(tmp_path, text)
     assert config.notices == []
     assert {word: one.value for word, one in config.agents["frodo"].items()} == {
-        "window": 28800, "limit": 32000, "color": "cyan",
+        "window": 28800, "limit": 32000, "color": "cyan", "model": "gpt-4o", "system": "You are Frodo.",
+        "docs": ["docs/frodo.md"],
     }  # fmt: skip
     plain = Config()
     differ = {key.name for key in KEYS if "NAME" not in key.name and config[key.name] != plain[key.name]}

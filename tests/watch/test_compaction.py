@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.errors import ExitCode
-from ctxkit.search.resumed import sources
+from ctxkit.search.resumed import untouched
 from ctxkit.store.config import Config
 from ctxkit.watch.compaction import (
     UNSEEN,
@@ -165,5 +165,6 @@ def test_a_log_of_another_program(tmp_path: Path) -> None:
     assert end.resume is not None and "claude --resume " in end.resume
     made = list((Path(os.environ["HOME"]) / ".claude/projects").rglob("*.jsonl"))
     assert [one.stem for one in made] == [end.resume.split("claude --resume ")[1].split()[0]]
-    assert sources(os.environ)[str(made[0])] == str(path), "`@` knows it for a copy"
+    sizes = {str(made[0]): made[0].stat().st_size}
+    assert untouched(sizes, os.environ) == {str(made[0]): str(path)}, "so `@` is the source"
     assert [one.name for one in Log.open(path).ledger.entries] == ["compact"]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.log_access import opened, typed
+from ctxkit.cli.log_access import opened, set_own_zone, typed
 from ctxkit.cli.options import Reading, UnpickedLog, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.roles import known, side, unknown
@@ -53,9 +53,10 @@ def command(
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
     message at the end. An unknown role and, without --allow-empty, an empty text are refused (exit 2); --messages takes
-    rows as they are and says which roles are unknown. --enforce refuses a user's message if the context would be full;
-    answers and results are always added. If a model forgot messages with filter_context and this is its answer, the
-    rest of that conversation leaves the context too, as with `ctxkit tool cleanup`.
+    rows as they are and says which roles are unknown. It also takes a conversation, a line `[TIME] NAME: TEXT` for each
+    message; a name is a user's, but for that of --agent. --enforce refuses a user's message if the context would be
+    full; answers and results are always added. If a model forgot messages with filter_context and this is its answer,
+    the rest of that conversation leaves the context too, as with `ctxkit tool cleanup`.
     """
     words = _piped() if text is None and log != "-" else text
     if words is None:
@@ -69,7 +70,10 @@ def command(
     given = {key: value for key, value in fields.items() if value is not None}
     for key in given.keys() - {"ts"}:
         _refuse_secret(key, given[key])
-    records = [{**one, **given} for one in (_records(words) if messages else [{"role": role, "content": words}])]
+    records = [
+        {**one, **given}
+        for one in (_records(words, agent, reading) if messages else [{"role": role, "content": words}])
+    ]
     for record in records:  # check all before the first is added
         if messages:
             require_message(record)
@@ -205,7 +209,11 @@ def _stdin() -> str:
     return text.removesuffix("\n")
 
 
-def _records(text: str) -> list[dict[str, Any]]:
+def _records(text: str, agent: str | None, reading: Reading) -> list[dict[str, Any]]:
+    from ctxkit.edit.plain import is_conversation
+
+    if is_conversation(text):
+        return _told(text, agent, reading)
     found: list[dict[str, Any]] = []
     for line, words in enumerate(text.split("\n"), start=1):
         if not words.strip():
@@ -218,3 +226,20 @@ def _records(text: str) -> list[dict[str, Any]]:
             raise BadMessage(f"--messages, line {line}: a message needs a string `role`: nothing was added", SHAPE)
         found.append(record)
     return found
+
+
+def _told(text: str, agent: str | None, reading: Reading) -> list[dict[str, Any]]:
+    """The messages of a conversation. The lines of `agent` are its replies, those of other names are users'."""
+    from ctxkit.edit.plain import parse_plain, with_times
+
+    set_own_zone(utc=reading.utc)
+    parsed = parse_plain(with_times(text, lambda time: typed(time) or time), {}, [agent] if agent else [], told=True)
+    for mistake in parsed.mistakes:
+        raise BadMessage(f"--messages, line {mistake.line}: {mistake.text}: nothing was added", SHAPE)
+    return [
+        {"role": block.role, "content": "".join(piece for piece in block.pieces if isinstance(piece, str))}
+        | ({"name": block.name} if block.name else {})
+        | ({"ts": block.time} if block.time else {})
+        for block in parsed.blocks
+        if not block.out
+    ]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ctxkit.api.log import Log
-from ctxkit.cli.log_access import CHANGED, finish_reading, opened, selection_of, words_given, write
+from ctxkit.cli.log_access import CHANGED, finish_reading, opened, selection_of, typed, words_given, write
 from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
@@ -41,7 +41,8 @@ def command(
     the draft holds only those messages, and the others stay as they are. If you save the draft unchanged, nothing
     changes; if it has no message left, the edit is cancelled. After a mistake the editor opens again and shows the
     error at its line; without a terminal: exit 65, and the draft is kept. --print and --draft need no editor: --draft
-    takes what --print printed.
+    takes what --print printed, or a conversation kept elsewhere, with a line `[2025-01-18 22:15:03] NAME: TEXT`
+    for each message: the context becomes what it says.
 
     --plain: the draft is a conversation, with a line `[TIME] NAME: TEXT` for each message, and [new] for a new one.
     What this form cannot say (calls, results, images, thinking) is a line <<...>>, which stays as it is.
@@ -74,7 +75,12 @@ def command(
 
 
 def _applied(target: Log, file: str) -> Op | None:
+    from ctxkit.edit.parse import base_of
+    from ctxkit.edit.plain import with_times
+
     text = words_given(target, "--draft", file, after=CHANGED, refused=BadDraft, largest=LARGEST)
+    if base_of(text) is None:
+        text = with_times(text, lambda time: typed(time) or time)  # a person's times are in the person's zone
     beside = target.opening.sidecar
     try:
         op = target.edit(text)

@@ -100,7 +100,7 @@ def command(
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
-    assembly, status = assembly_of(target, assembling)
+    assembly, status = assembly_of(target, assembling, agent)
     if model:
         target.config.set_flags({"model": model})
     flags = (("--keep-id", keep_id), ("--recount", recount), ("--with-instructions", with_instructions))

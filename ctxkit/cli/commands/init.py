@@ -23,7 +23,7 @@ def command(
     *,
     profile: str = "session",
     agent: str | None = None,
-    archetype: str | None = None,
+    agent_config: str | None = None,
     sidecar: str | None = None,
     json: bool = False,
     quiet: bool = False,
@@ -32,8 +32,8 @@ def command(
 
     A file that exists is never changed (exit 73).
 
-    --agent NAME --archetype FILE: the keys in FILE (system, docs, model, limit, window, color) become those of the
-    agent, in your own config, because texts and models do not count in a log's folder. The log may exist then.
+    --agent NAME --agent-config FILE: the keys in FILE (system, docs, model, limit, window, color) become those of the
+    agent, in your own config, so for all logs. The log may exist then.
     """
     streams.Streams.quiet = quiet
     if log == "-":
@@ -46,10 +46,10 @@ def command(
         )
     text = profiles.profile(profile)
     path = Path(log)
-    if (agent is None) != (archetype is None):
-        raise Usage("--agent and --archetype go together: nothing was created", "--agent NAME --archetype FILE")
-    if agent is not None and archetype is not None:
-        made = _agent(agent, archetype)
+    if (agent is None) != (agent_config is None):
+        raise Usage("--agent and --agent-config go together: nothing was created", "--agent NAME --agent-config FILE")
+    if agent is not None and agent_config is not None:
+        made = _agent(agent, agent_config)
         if path.exists():
             if json:
                 streams.out_json({"log": str(path), **made})

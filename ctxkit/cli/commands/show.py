@@ -89,7 +89,7 @@ def command(
         return
     opened_log.looks = True
     wanted = _wanted(opened_log, numbers, selecting)
-    assembly, around = assembly_of(opened_log, assembling), NOTHING
+    assembly, around = assembly_of(opened_log, assembling, selecting.agent), NOTHING
     fit(opened_log, max_tokens, request_options, assembly=assembly[0], status=assembly[1])
     if explain:
         from ctxkit.cli.terminal import explain_view

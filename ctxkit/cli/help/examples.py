@@ -75,7 +75,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "init": (
         ("ctxkit init new.jsonl", "an empty log"),
         ("ctxkit init bot.jsonl --profile bot", "with a 24h window"),
-        ("ctxkit init chat.jsonl --agent sam --archetype gardener.toml", "an agent with texts and limits from a file"),
+        (
+            "ctxkit init chat.jsonl --agent sam --agent-config gardener.toml",
+            "an agent with texts and limits from a file",
+        ),
     ),
     "add": (
         ("ctxkit add chat.jsonl 'Use a parameter, not a global.'", "a user message"),

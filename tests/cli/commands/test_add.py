@@ -233,3 +233,32 @@ def test_enforce(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = ctxkit("add", "-", "hello", "--enforce", "--role", "tool", stdin=SMALL)
     assert (ran.code, ran.out.startswith(SMALL)) == (0, True)
     assert ctxkit("add", "-", "hello", "--enforce", stdin=FOREIGN).code == 65
+
+
+def test_a_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--messages takes a conversation as people keep it: times in the person's zone, the lines of --agent as replies;
+    a file of one is no log, and the error says how it becomes one.
+    """
+    monkeypatch.setenv("CTXKIT_TIME_ZONE", "Europe/Berlin")
+    told = "[2025-01-18 22:15:03] Frodo: I will take it.\n[2025-01-18 22:16:40] Sam: And I\n\ncome too.\n"
+    path, text = tmp_path / "chat.jsonl", tmp_path / "talk.txt"
+    text.write_text(told)
+    ran = ctxkit("show", text)
+    assert ran.code == 65 and "ctxkit add NEW.jsonl --create --messages - <FILE" in ran.err
+    good("add", path, "--create", "--messages", "-", "--agent", "Frodo", stdin=told.encode())
+    assert [json.loads(line) for line in path.read_bytes().splitlines()] == [
+        {"role": "assistant", "content": "I will take it.", "ts": "2025-01-18T21:15:03Z", "agent": "Frodo"},
+        {
+            "role": "user",
+            "content": "And I\n\ncome too.",
+            "name": "Sam",
+            "ts": "2025-01-18T21:16:40Z",
+            "agent": "Frodo",
+        },
+    ]
+    same = good("edit", path, "--draft", text)
+    assert "Nothing was changed" in same.err
+    bad = b"[2025-01-18 22:15:03] Frodo: a\n[2025-01-99 22:15:03] Sam: b"
+    wrong = ctxkit("add", path, "--messages", "-", stdin=bad)
+    assert wrong.code == 65 and "line 2: 2025-01-99 22:15:03 is no time" in wrong.err
+    assert len(path.read_bytes().splitlines()) == 2

@@ -85,3 +85,54 @@ def test_a_missing_document_is_left_out(party: Path) -> None:
     good("config", "--user", "set", "agents.sam.docs", "gone.md")
     ran = good("agents", party)
     assert "agents.sam.docs: gone.md: no such file: left out" in ran.err and "sam\n" in ran.text
+
+
+IN_A_FOLDER = """[agents.sam]
+system = "file:sam.txt"
+docs = ["plants.md"]
+"""
+
+
+@pytest.mark.parametrize("file", ["ctxkit.toml", "bot.jsonl.ctxkit/config.toml"])
+@pytest.mark.parametrize("command", [("export", "--to", "openai", "--model", "m"), ("show", "--json", "--full")])
+def test_a_bots_own_folder(tmp_path: Path, file: str, command: tuple[str, ...]) -> None:
+    """It says who its agents are once the user accepted it, and not before; a file that leads out never counts."""
+    path, config = tmp_path / "bot.jsonl", tmp_path / file
+    path.write_bytes(PARTY)
+    (tmp_path / "plants.md").write_text("Water the roses.")
+    (tmp_path / "sam.txt").write_text("You are Sam.")
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(IN_A_FOLDER)
+    name, *more = command
+    asked = [name, path, "--agent", "sam", *more]
+    before = good(*asked)
+    assert "You are Sam." not in before.text and "to accept: ctxkit config" in before.err
+    good("config", path, "accept")
+    assert all(text in good(*asked).text for text in ("You are Sam.", "Water the roses."))
+    frodo = good(name, path, "--agent", "frodo", *more).text
+    assert "You are Sam." not in frodo
+    config.write_text(IN_A_FOLDER.replace("file:sam.txt", "file:../sam.txt"))
+    good("config", path, "accept")
+    ran = good(*asked)
+    assert "Water the roses." in ran.text and "agents.sam.system counts only from" in ran.err
+
+
+@pytest.mark.parametrize("command", [("export", "--to", "openai", "--model", "m"), ("show", "--json", "--full")])
+def test_agent_config(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """--agent-config says who the agent is for one time, before all config; nothing is set."""
+    path, kind = tmp_path / "bot.jsonl", tmp_path / "kinds" / "gardener.toml"
+    path.write_bytes(PARTY)
+    kind.parent.mkdir()
+    (kind.parent / "plants.md").write_text("Water the roses.")
+    kind.write_text('system = "You are a gardener."\ndocs = ["plants.md"]\n')
+    good("config", "--user", "set", "agents.sam.system", "You are a cook.")
+    name, *more = command
+    text = good(name, path, "--agent", "sam", "--agent-config", kind, *more).text
+    assert "You are a gardener." in text and "Water the roses." in text and "cook" not in text
+    assert "You are a cook." in good(name, path, "--agent", "sam", *more).text
+    for words, code in (
+        (["--agent-config", kind], 2), (["--agent", "sam", "--agent-config", tmp_path / "gone.toml"], 66),
+        (["--agent", "sam", "--agent-config", path], 78),
+    ):  # fmt: skip
+        ran = ctxkit(name, path, *words, *more)
+        assert ran.code == code and not ran.out, ran.err

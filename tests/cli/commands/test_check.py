@@ -46,9 +46,9 @@ def test_findings(tmp_path: Path) -> None:
     assert ran.code == 1
     assert found == [["line 1", "not-json"], ["op 1", "misfit"], ["op 2", "damaged-op"], ["op 3", "unknown-op"],
                      ["op 4", "dangling-op"], ["ops 1-4", "unchained"], ["message 2", "no-result"],
-                     ["message 3", "no-call"]]  # fmt: skip
+                     ["message 4", "open-call"], ["message 3", "no-call"]]  # fmt: skip
     said, hint = ran.err.splitlines()
-    assert said == "4 messages, 4 ops: 5 problems found, 3 notes"
+    assert said == "4 messages, 4 ops: 5 problems found, 4 notes"
     assert "refused because of op 1 (and 2 more): undo it" in hint
     values = ctxkit("check", path, "--json").values
     assert [[value["where"], value["code"]] for value in values] == found

@@ -190,7 +190,7 @@ def test_a_broken_file_is_shown(log: Path, tmp_path: Path) -> None:
 def untrusted(key: Key) -> Any:
     """A value that a folder may not set."""
     if key.trust == "inside":
-        return ["../../etc"] if key.kind == "texts" else "/etc/passwd"
+        return {"texts": ["../../etc"], "words": "file:/etc/passwd"}.get(key.kind, "/etc/passwd")
     return "llm" if key.trust == "local" else ["evil"] if key.kind == "texts" else "evil"
 
 

@@ -93,7 +93,7 @@ def test_an_agent_from_an_archetype(tmp_path: Path, gardener: Path) -> None:
     """Its keys stand in the user's own config; the log is created, or is there."""
     path = tmp_path / "new.jsonl"
     own = Path.home() / ".config/ctxkit/config.toml"
-    ran = good("init", path, "--agent", "sam", "--archetype", gardener)
+    ran = good("init", path, "--agent", "sam", "--agent-config", gardener)
     said = f"agents.sam (system, docs, window): set from {gardener} ({own})\n"
     assert ran.err.startswith(said) and "Created" in ran.err
     assert tomllib.loads(own.read_text()) == {
@@ -109,15 +109,15 @@ def test_an_agent_from_an_archetype(tmp_path: Path, gardener: Path) -> None:
         "hello",
     ]
     before = path.read_bytes()
-    assert good("init", path, "--agent", "merry", "--archetype", gardener).err == said.replace("sam", "merry")
-    assert "is set so already" in good("init", path, "--agent", "sam", "--archetype", gardener).err
+    assert good("init", path, "--agent", "merry", "--agent-config", gardener).err == said.replace("sam", "merry")
+    assert "is set so already" in good("init", path, "--agent", "sam", "--agent-config", gardener).err
     assert path.read_bytes() == before and len(tomllib.loads(own.read_text())["agents"]) == 2
 
 
 def test_an_agent_that_is_there(tmp_path: Path, gardener: Path) -> None:
     """Another value is not overwritten; nothing is created."""
     good("config", "--user", "set", "agents.sam.window", "3h")
-    ran = ctxkit("init", tmp_path / "new.jsonl", "--agent", "sam", "--archetype", gardener)
+    ran = ctxkit("init", tmp_path / "new.jsonl", "--agent", "sam", "--agent-config", gardener)
     assert ran.code == 73 and "agents.sam.window is set to something else (" in ran.err
     assert not (tmp_path / "new.jsonl").exists() and good("config", "--user", "get", "agents.sam.window").text == "3h\n"
 
@@ -127,9 +127,9 @@ def test_mistakes_of_an_archetype(tmp_path: Path, gardener: Path) -> None:
     path = tmp_path / "new.jsonl"
     (tmp_path / "bad.toml").write_text('window = "9d"\n')
     for words, code in (
-        (["--agent", "sam"], 2), (["--archetype", gardener], 2), (["--agent", "", "--archetype", gardener], 2),
-        (["--agent", "sam", "--archetype", tmp_path / "gone.toml"], 66),
-        (["--agent", "sam", "--archetype", tmp_path / "bad.toml"], 78),
+        (["--agent", "sam"], 2), (["--agent-config", gardener], 2), (["--agent", "", "--agent-config", gardener], 2),
+        (["--agent", "sam", "--agent-config", tmp_path / "gone.toml"], 66),
+        (["--agent", "sam", "--agent-config", tmp_path / "bad.toml"], 78),
     ):  # fmt: skip
         ran = ctxkit("init", path, *words)
         assert ran.code == code, ran.err
@@ -139,8 +139,10 @@ def test_mistakes_of_an_archetype(tmp_path: Path, gardener: Path) -> None:
 def test_json_of_an_agent(tmp_path: Path, gardener: Path) -> None:
     """What was set, and where; also for a log that is there."""
     path = tmp_path / "new.jsonl"
-    [made] = good("init", path, "--agent", "sam", "--archetype", gardener, "--json").values
+    [made] = good("init", path, "--agent", "sam", "--agent-config", gardener, "--json").values
     own = {"agent": "sam", "archetype": str(gardener), "keys": ["system", "docs", "window"],
            "config": str(Path.home() / ".config/ctxkit/config.toml")}  # fmt: skip
     assert made == {"log": str(path), "sidecar": f"{path}.ctxkit", "profile": "session", **own}
-    assert good("init", path, "--agent", "sam", "--archetype", gardener, "--json").values == [{"log": str(path), **own}]
+    assert good("init", path, "--agent", "sam", "--agent-config", gardener, "--json").values == [
+        {"log": str(path), **own}
+    ]
