@@ -45,6 +45,10 @@ bench-compact *args:
 bench-readers *args:
     python -m tests.bench.compaction.readers {{args}}
 
+# Lines of the state at a summary's head beside the right answer, read from real sessions by hand; `--only rules` takes some
+bench-header *args:
+    python -m tests.bench.compaction.header_lines {{args}}
+
 # `compact --strategy llm` on the sessions of the readers' questions, with the stories in tests/bench/compaction/stories
 bench-stories *args:
     python -m tests.bench.compaction.stories {{args}}

@@ -80,7 +80,7 @@ def readings(raw: bytes) -> list[Reading]:
         place = left.pop()
         if place in found:
             continue
-        then = _until(log, place)
+        then = until(log, place)
         view = then.transcript.view
         cuts = [cut for cut in view.cuts if cut.out] if view is not None else []
         found[place] = Reading(place, then, then.own(), cuts)
@@ -101,7 +101,7 @@ def _branches(view: View | None) -> set[int]:
     return set() if view is None else {n for n, reason in view.inactive.items() if reason == "branch"}
 
 
-def _until(log: OpenLog, rows: int) -> OpenLog:
+def until(log: OpenLog, rows: int) -> OpenLog:
     """The log as its first rows have it."""
     old = log.opening
     if rows >= log.transcript.rows:
