@@ -30,6 +30,10 @@ LONGEST = 4000
 """Characters of the longest token that is read together with its key: session tokens of clouds have some 2,000."""
 
 
+_NO_ENDS = str.maketrans({one: "%" for one in "\"'`\\"})
+"""What would end a value in a text that is a whole. With % begins nothing that is looked for."""
+
+
 class Leaf(NamedTuple):
     """A text in a JSON value. `path`: keys and places from outside inwards; `before`: what is read with it, as its key
     or the words of a command; `after`: what ends that.
@@ -47,8 +51,8 @@ class Leaf(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """The text with what is read with it."""
-        return f"{self.before}{self.text}{self.after}"
+        """The text with what is read with it; that ends where the text ends, whatever signs it has."""
+        return f"{self.before}{self.text.translate(_NO_ENDS)}{self.after}"
 
 
 def leaves(value: Any) -> Iterator[Leaf]:
@@ -64,11 +68,12 @@ def leaves(value: Any) -> Iterator[Leaf]:
             if inner is not None:
                 waiting.append((path, inner, "", ""))
         elif isinstance(one, dict):
-            inner = [((*path, key), held, *_beside_key(key, held)) for key, held in one.items()]
+            inner = [((*path, key), held, *_beside_key(_name(key, one), held)) for key, held in one.items()]
             inner += [((*path, key), key, "", "") for key in one]
             waiting += reversed(inner)
         elif isinstance(one, list):
-            waiting += reversed([((*path, at), held, *_behind_words(one, at)) for at, held in enumerate(one)])
+            name = path[-1] if path and isinstance(path[-1], str) else ""
+            waiting += reversed([((*path, at), held, *_in_list(name, one, at)) for at, held in enumerate(one)])
 
 
 def inside(text: str) -> Any:
@@ -82,19 +87,30 @@ def inside(text: str) -> Any:
     return found if isinstance(found, dict | list) else None
 
 
+def _name(key: str, holder: Mapping[str, Any]) -> str:
+    """The key that tells what a value is: beside `value` that is the `name` of a pair."""
+    name = holder.get("name") if key == "value" else None
+    return name if isinstance(name, str) else key
+
+
 def _beside_key(key: str, held: Any) -> tuple[str, str]:
     near = isinstance(held, str) and (len(held) <= NEAR or (len(held) <= LONGEST and not re.search(r"\s", held)))
     return (f'"{key}": "', '"') if near else ("", "")
 
 
-def _behind_words(words: list[Any], at: int) -> tuple[str, str]:
-    """The words of a command before one of them."""
+def _in_list(name: str, words: list[Any], at: int) -> tuple[str, str]:
+    """What is read with a text of a list: of a command the words before it, or `name`, the key of the list. The words
+    of a command are known by an option among them.
+    """
     before: list[str] = []
     for one in reversed(words[max(0, at - 8) : at] if isinstance(words[at], str) else ()):
         if not isinstance(one, str) or len(one) > NEAR:
             break
         before.insert(0, one)
-    return (" ".join(before) + " ", "") if before and len(words[at]) <= NEAR else ("", "")
+    if not any(one.startswith("-") for one in (*before, words[at] if before else "")):
+        return _beside_key(name, words[at]) if name else ("", "")
+    quote = "" if words[at].startswith("-") else '"'
+    return (f"{' '.join(before)} {quote}", quote) if len(words[at]) <= NEAR else ("", "")
 
 
 class Located(NamedTuple):
@@ -210,7 +226,8 @@ class Redactor:
                     holder[place] = item.copy()
                     waiting.append((holder[place], key))
                 elif isinstance(item, str):
-                    beside = _beside_key(place, item) if isinstance(place, str) else _behind_words(words, place)
+                    beside = _beside_key(_name(place, holder), item) if isinstance(holder, dict) else ("", "")
+                    beside = _in_list(name, words, place) if isinstance(holder, list) else beside
                     holder[place] = self._text(Leaf((), item, *beside), key)
             if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):
                 renamed: dict[str, Any] = {}
