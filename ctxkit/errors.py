@@ -29,7 +29,7 @@ class ExitCode(IntEnum):
 
 MEANING: dict[ExitCode, str] = {
     ExitCode.DONE: "done",
-    ExitCode.NO: "no: nothing matched, no mark, check found damage, it differs",
+    ExitCode.NO: "no: nothing matched, no mark, check or scan found something, it differs",
     ExitCode.USAGE: "usage",
     ExitCode.REFUSED: "input refused",
     ExitCode.NO_LOG: "no such log",

@@ -289,6 +289,7 @@ FLAGS: dict[str, Flag] = {
             "No reports on standard error.",
             on={
                 "check": "Print nothing; the exit code tells.",
+                "scan": "Print nothing; the exit code tells.",
                 "status": "No reports; with --fail-at or --fail-over also no status: only what fails is printed.",
             },
         ),

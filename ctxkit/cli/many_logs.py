@@ -37,7 +37,6 @@ from ctxkit.errors import (
     CtxkitError,
     ExitCode,
     NoSuchLog,
-    NothingMatched,
     UnknownFormat,
     Usage,
     reason_of,
@@ -263,7 +262,7 @@ def run(name: str, logs: Mapping[str, str], rest: Sequence[str], kinds: Sequence
     """Run the command on each of the logs, and those that --files-from lists; return the highest exit status.
 
     `logs`: what was typed -> its path; `rest`: what was named besides logs; `kinds`: the name of the parameter for it.
-    Raises Usage, NoSuchLog for a list that cannot be read, NothingMatched without a log.
+    Raises Usage, NoSuchLog for a list that cannot be read, and without a log.
     """
     streams.Streams.quiet = bool(given.get("quiet"))
     streams.Streams.pager = None
@@ -275,9 +274,8 @@ def run(name: str, logs: Mapping[str, str], rest: Sequence[str], kinds: Sequence
     files = log_files(places)
     if not files:
         where = ", ".join(list(logs)[:3]) or f"the list {listed}"
-        raise NothingMatched(
-            f"no logs below {where}: nothing was done" if logs else f"{where} is empty: nothing was done"
-        )
+        text = f"no logs below {where}: nothing was done" if logs else f"{where} is empty: nothing was done"
+        raise NoSuchLog(text, "ctxkit sessions lists the logs of this project" if logs else "")
     if name == "export" and not given["output"] and any(streams.same_as_stdout(Path(one.path)) for one in files):
         text = "standard output is one of the logs itself: nothing was written"
         raise CannotCreate(text, "write to another file; >> would append the exports to the log itself")
@@ -442,7 +440,7 @@ def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
     if not statuses:
         if others:
             streams.say(others_left)
-        raise NothingMatched("none of the files is a log: nothing was done", "ctxkit sessions DIR lists what is found")
+        raise NoSuchLog("none of the files is a log: nothing was done", "ctxkit sessions DIR lists what is found")
     for hint in list(hints)[:HINTS]:
         streams.hint(hint)
     no, failed = statuses.count(ExitCode.NO), sum(status > ExitCode.NO for status in statuses)

@@ -231,6 +231,8 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
         old = {one.parameter: one for one in OLD_FLAGS if name in one.commands}
 
         def command(**given: Any) -> int | None:
+            if given.get("redact") or name == "scan":  # a secret may stand in the name of a file
+                streams.redact()
             typed = [(one, given.pop(key)) for key, one in old.items()]
             used = [(one, value) for one, value in typed if value is not None and value is not False]
             if used:
@@ -240,8 +242,6 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
             return for_one(**given) if not many else _for_each(name, places, for_one, given)
 
         def for_one(**given: Any) -> int | None:
-            if given.get("redact") and streams.Streams.redactor is None:
-                streams.redact()
             for key, bundle in packs.items():
                 if many and bundle is ManyLogs:
                     given = {name: value for name, value in given.items() if name not in bundle.__annotations__}

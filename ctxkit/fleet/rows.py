@@ -36,6 +36,7 @@ from ctxkit.formats import containers
 from ctxkit.formats.containers import Container
 from ctxkit.logfile.open import model_of, words
 from ctxkit.logfile.read import AUTO, read_held
+from ctxkit.logfile.redacted_content import redacted
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import Measuring
@@ -83,6 +84,7 @@ def rows(
     if format == AUTO:
         format = str(laid["format"])
     made, digest = empty(), hashlib.sha256(data).hexdigest()
+    redactor = Redactor() if redact else None
     container: Container | None = None
     waiting: list[int | None] = [None]
     for conversation in waiting:
@@ -92,7 +94,7 @@ def rows(
                 opening = read_held(name, data, held, conversation=conversation, format=format, container=container)
                 log = Log(opening, laid)
                 log.cache_folder = None  # a source is counted once, and workers of other machines share no cache
-                found = _LogRows(log, transcript_id(name, conversation), conversation).all()
+                found = _LogRows(log, transcript_id(name, conversation), conversation, redactor).all()
         except ManyConversations:
             container = containers.find(data)
             waiting += range(1, 1 + len(container.conversations if container is not None else ()))
@@ -103,8 +105,8 @@ def rows(
             row |= {"ctxkit_bytes": len(data), "ctxkit_sha256": digest}
         for table, some in found.items():
             made[table] += some
-    if redact:
-        _redact(made)
+    if redactor is not None:
+        _redact(made, redactor)
     _without_lone_surrogates(made)
     return made
 
@@ -155,22 +157,23 @@ def _without_lone_surrogates(made: Rows) -> None:
                     row[name] = sound(value)
 
 
-def _redact(made: Rows) -> None:
+def _redact(made: Rows, redactor: Redactor) -> None:
     """Take secrets out of the columns that may have some."""
-    redactor = Redactor()
     for table, columns in TABLES.items():
         names = [column.name for column in columns if column.secret]
         for row in made[table]:
             for name in names:
-                if row[name]:
+                if row[name] and not (name == "text" and row.get("n")):  # that of a message was made without
                     row[name] = redactor.value(row[name])
 
 
 class _LogRows:
-    """Makes the rows of one log."""
+    """Makes the rows of one log. `redactor`: takes secrets out of the parts of a message before they are one text, in
+    which arguments are no JSON any more.
+    """
 
-    def __init__(self, log: Log, id: str, conversation: int | None) -> None:
-        self.log, self.id, self.conversation = log, id, conversation
+    def __init__(self, log: Log, id: str, conversation: int | None, redactor: Redactor | None) -> None:
+        self.log, self.id, self.conversation, self.redactor = log, id, conversation, redactor
         self.status = status(log, tokens=False)  # first: it also takes a log whose ops do not fit
         self.state = log.state()
         self.visibilities = Visibilities(self.state, log.projection())
@@ -281,10 +284,16 @@ class _LogRows:
         return row | {
             "n": name, "role": message.role, "kind": _kind(message, content),
             "tool": ",".join(dict.fromkeys(filter(None, tools))) or None, "call_id": ",".join(ids) or None,
-            "error": _failed(content), "ts": self._moment(name), "text": "\n".join(words(content)),
+            "error": _failed(content), "ts": self._moment(name), "text": self._text(name, content),
             "bytes": message.bytes, "sha256": digest.hexdigest(), "branch": state.inactive_reason.get(name),
             "thread": message.thread, "agent": message.agent,
         }  # fmt: skip
+
+    def _text(self, n: int, content: Content) -> str:
+        """What a message says."""
+        if self.redactor is not None:
+            content = redacted(n, Content(content.role, content.parts), self.redactor)
+        return "\n".join(words(content))
 
     def _moment(self, name: Name) -> str | None:
         moment = self.state.original(name)

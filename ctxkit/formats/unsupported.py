@@ -53,12 +53,15 @@ _SHAPES: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     )
 )
 """Keys of a record -> what it looks like, what to do."""
-_STARTS = (
-    (b"PK\x03\x04", "a zip archive, as logs of Inspect (.eval) are", "unzip it: the messages of a sample can be read"),
-    (b"\x1f\x8b", "compressed by gzip", "gunzip it first"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "unzstd it first"),
-    (b"# aider chat started at", "a chat history of aider", ""),
-)
+PACKED = {
+    b"PK\x03\x04": ("a zip archive, as logs of Inspect (.eval) are", "unzip it: the messages of a sample can be read"),
+    b"\x1f\x8b": ("compressed by gzip", "gunzip it first"),
+    b"\x28\xb5\x2f\xfd": ("compressed by zstd", "unzstd it first"),
+    b"BZh": ("compressed by bzip2", "bunzip2 it first"),
+    b"\xfd7zXZ\x00": ("compressed by xz", "unxz it first"),
+}
+"""First bytes of files whose text cannot be seen -> what they look like, what to do."""
+_STARTS = {**PACKED, b"# aider chat started at": ("a chat history of aider", "")}
 """First bytes of unsupported files -> what they look like, what to do."""
 _SQLITE = b"SQLite format 3\0"
 _TABLE = re.compile(rb"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?[\"'`\[]?(\w+)", re.IGNORECASE)
@@ -109,7 +112,7 @@ def refused_start(start: bytes, name: str = "") -> UnknownFormat | None:
         words, hint = next(shapes, ("a database", ""))
         return _error(words, hint, "it is a SQLite database")
     begins = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-    for sign, words, hint in _STARTS:
+    for sign, (words, hint) in _STARTS.items():
         if begins.startswith(sign):
             return _error(words, hint, "")
     if name.endswith(".pb") and begins[:1] not in (b"{", b"["):

@@ -17,7 +17,7 @@ import msgspec
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span, Text, Thinking
-from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.json_text import loads, overwritten
 from ctxkit.core.text.redaction import find_secrets, mask, redact
 from ctxkit.core.text.redactor import Located, Redactor, leaves, located
 from ctxkit.errors import CtxkitError
@@ -25,9 +25,6 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.source import Source
 from ctxkit.store.spool import lines_of
-
-PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
-"""First bytes of files of gzip, zip, zstd, bzip2 and xz, whose text cannot be seen."""
 
 
 class FoundSecret(msgspec.Struct, frozen=True):
@@ -65,8 +62,8 @@ def _in_rows(log: OpenLog, source: Source, context: _Context) -> Iterator[FoundS
     spans = sorted((at, message.n) for message in log.messages for at, _ in _spans(message))
     redactor, start, number = Redactor(), 0, 0
     for line in lines_of(source.chunks()):
-        size, value, number = len(line), _value(line), number + (start >= own)
-        if redactor.finds(value):
+        size, number = len(line), number + (start >= own)
+        for value in filter(redactor.finds, _values(line)):
             first, end = (bisect_left(spans, (place,)) for place in (start, start + size))
             numbers = list(dict.fromkeys(n for _, n in spans[first:end]))
             file = "" if start >= own else source.within(start + 1)  # type: ignore[attr-defined]  # it is joined
@@ -80,13 +77,14 @@ def _in_document(log: OpenLog, laid_out: Source, context: _Context) -> Iterator[
     told: set[str] = set()
     for message in log.messages:
         for span in _spans(message):
-            value = _value(laid_out.read(*span))
-            for one in located(value):
-                told.add(one.value)
-                yield context.found(one, "", 0, [message.n], value)
-    for one in located(_value(b"".join(log.opening.source.chunks()))):
-        if not any(one.value in value for value in told):
-            yield context.found(one, "", 0, [], None)
+            for value in _values(laid_out.read(*span)):
+                for one in located(value):
+                    told.add(one.value)
+                    yield context.found(one, "", 0, [message.n], value)
+    for value in _values(b"".join(log.opening.source.chunks())):
+        for one in located(value):
+            if not any(one.value in other for other in told):
+                yield context.found(one, "", 0, [], None)
 
 
 def _spans(message: Message) -> tuple[Span, ...]:
@@ -105,17 +103,18 @@ def in_text(data: bytes) -> Iterator[FoundSecret]:
 def _in_lines(data: bytes) -> Iterator[tuple[FoundSecret, str]]:
     """The secrets in a file beside a log, of JSON lines or of text, with their values."""
     for number, line in enumerate(data.split(b"\n"), start=1):
-        value = _value(line.removesuffix(b","))
-        for one in located(value):
-            yield FoundSecret("", number, "", _where(one.path, value), one.kind, one.masked), one.value
+        for value in _values(line.removesuffix(b",")):
+            for one in located(value):
+                yield FoundSecret("", number, "", _where(one.path, value), one.kind, one.masked), one.value
 
 
-def _value(line: bytes) -> Any:
-    """A line as JSON; as text if it is none."""
+def _values(line: bytes) -> list[Any]:
+    """A line as JSON, and what it says besides under keys that it has twice; as text if it is none."""
     try:
-        return loads(line)
+        value = loads(line)
+        return [value, *overwritten(line, value)]
     except ValueError:
-        return line.decode("utf-8", "replace")
+        return [line.decode("utf-8", "replace")]
 
 
 def _beside(log: OpenLog) -> Iterator[Path]:
@@ -126,8 +125,9 @@ def _beside(log: OpenLog) -> Iterator[Path]:
 
 
 def _dotted(path: Sequence[str | int]) -> str:
-    """A path in words; a key may be a secret itself."""
-    return redact(".".join(str(key) for key in path))[0]
+    """A path as jq has it, `content[0].text`; a key may be a secret itself."""
+    said = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return redact(said.removeprefix("."))[0]
 
 
 def _where(path: Sequence[str | int], value: Any) -> str:

@@ -27,15 +27,15 @@ TABLE = """
                             good marked foreign empty missing folder text other many misfit damaged future config fifo dangling loop unnamed
 show LOG                       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 agents LOG                     0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-status LOG                     0      0       0     0      66      1   65    65    2      0       0      0     78   66       66   66      66
+status LOG                     0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
 log LOG                        0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 why LOG 2                      0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
 recall LOG a                   0      0       1     1      66      1   65    65    0     65      65      0     78   66       66   66      66
 recall LOG 2 --apply           1      1       1     2      66     66   65    65    2     65      65      1     78   66       66   66      66
 diff LOG                       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 cat LOG                        0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
-check LOG                      0      0       0     0      66      1   65    65    2      1       1      1      1   66       66   66      66
-scan LOG                       0      0       0     0      66      1    0     0    0      0       0      0      0   66       66   66      66
+check LOG                      0      0       0     0      66     66   65    65    2      1       1      1      1   66       66   66      66
+scan LOG                       0      0       0     0      66     66    0     0    0      0       0      0      0   66       66   66      66
 salvage LOG -o NEW             0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
 recover LOG                    0      0       1     0      66     66   65    65    2      1       1      0     78   66       66   66      66
 recover LOG --yes              0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
@@ -50,11 +50,11 @@ remember LOG 2                 0      0       0     2      66     66   65    65 
 clear LOG                      0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 protect LOG 2                  0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
 unprotect LOG 2                0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-compact LOG --force            0      0       0     0      66      1   65    65    2     65      65      0     78   66       66   66      66
-trim LOG --max-tokens 1M       0      0       0     0      66      1   65    65    2     65      65      0     78   66       66   66      66
+compact LOG --force            0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+trim LOG --max-tokens 1M       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 edit LOG --print               0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 window LOG 8h                  0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-undo LOG                       1      0       1     1      66      1   65    65    2     65      65      0     78   66       66   66      66
+undo LOG                       1      0       1     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 config LOG get now             0      0       0     0      66     66    0     0    0      0       0      0     78   66       66   66      66
 snapshot LOG                   0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 restore LOG latest             1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66

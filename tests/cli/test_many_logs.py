@@ -231,7 +231,7 @@ def test_lists(logs: Path) -> None:
     assert ctxkit("status", str(odd), "a.jsonl").text.startswith(f"{odd.parent}/two␊lines.jsonl: ")
     assert ctxkit("status", "--files-from", "nowhere").code == 66
     empty = ctxkit("check", "--files-from", "-", stdin=b"")
-    assert (empty.code, empty.out) == (1, b"")
+    assert (empty.code, empty.out) == (66, b"")
     os.symlink("a.jsonl", logs / "link.jsonl")
     assert ctxkit("status", "a.jsonl", "link.jsonl").err == "1 log\n"
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.core import TyperOption
 
+from ctxkit.cli.parser import command_parser
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.formats.session_folders import slug
 from ctxkit.formats.targets import TARGETS
 from tests.canary_sessions import canary, filled
-from tests.cli.runner import ctxkit, good, lines, message
+from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.damage.sessions import ALL, Session
 from tests.formats.claude_code import logs as claude_code
 from tests.llm.test_client import OPENAI
@@ -202,3 +205,16 @@ def test_a_session_in_place_is_written_anew(tmp_path: Path, monkeypatch: pytest.
 def test_apply_is_no_way_out(talk: tuple[Path, str]) -> None:
     """`recall --apply` changes the log's context, and takes nothing out of it."""
     assert ctxkit("recall", talk[0], "it is", "--apply", "--redact").code == 2
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_reports_do_not_repeat_a_typed_secret(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a word, as an option, as the value of every option: whatever is refused, or named to be typed again."""
+    monkeypatch.chdir(tmp_path)
+    key = canary()
+    flags = [one.opts[0] for one in command_parser(command).params if isinstance(one, TyperOption) and not one.is_flag]
+    calls = [(f"--{key}",), (key,), ("log", key), ("log", "log", key), ("log", "-m", "x", f"--{key}")]
+    calls += [("log", flag, key) for flag in flags]
+    for words in calls[:1] if command == "watch" else calls:
+        Path("log").write_bytes(SMALL)
+        assert leaked([key], ctxkit(command, *words).err.encode()) == [], words

@@ -162,6 +162,20 @@ def test_redact_what_a_call_names() -> None:
     assert len(found["files"]) == 1 and SECRET not in json.dumps(found)
 
 
+def test_redact_the_words_of_a_command() -> None:
+    """Each word of it alone is no secret, and in the text of a message arguments are no JSON any more."""
+    word = "hunter2" + "x9Kq"
+    for given in (
+        {"command": ["curl", "-u", f"ada:{word}", "https://x.test"]},
+        {"argv": ["mysql", f"-p{word}"]},
+    ):
+        call = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": json.dumps(given)}}
+        message = {"role": "assistant", "content": "so:", "tool_calls": [call]}
+        data = chat("hi") + json.dumps(message).encode() + b"\n"
+        assert word in json.dumps(rows(data, "/x.jsonl"))
+        assert word not in json.dumps(rows(data, "/x.jsonl", redact=True)), given
+
+
 def test_redact_names() -> None:
     """Also in names of tools, ids of calls, models and names of people."""
     call = {"id": SECRET, "type": "function", "function": {"name": f"run_{SECRET}", "arguments": "{}"}}

@@ -49,6 +49,8 @@ def test_nothing_can_be_told(raw: bytes) -> None:
     [
         (b"PK\x03\x04abc", "", "a zip archive"),
         (b"\x1f\x8b\x08", "", "gzip"),
+        (b"BZh91AY&SY", "", "bzip2"),
+        (b"\xfd7zXZ\x00\x00", "", "compressed by xz"),
         (b"SQLite format 3\0 CREATE TABLE nothing", "", "a database"),
         (b"SQLite format 3\0 CREATE TABLE session (\0CREATE TABLE `message`\0CREATE TABLE part", "", "opencode"),
         (b"\n# aider chat started at 2026", "", "aider"),

@@ -61,7 +61,39 @@ def test_ops_that_older_versions_wrote(tmp_path: Path) -> None:
     op = {"ctxkit": "mark", "v": 1, "id": "m1", "at": {"messages": 1}, "label": key, "by": {"args": ["mark", key]}}
     path = tmp_path / "chat.jsonl"
     path.write_bytes(lines(message("user", "x"), op))
-    assert [one.where for one in secrets_in(Log.open(path))] == ["mark label", "mark by.args.1"]
+    assert [one.where for one in secrets_in(Log.open(path))] == ["mark label", "mark by.args[1]"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ({"command": ["sh", "-c", "{}"]}, "argument command[2] of sh"),
+        ({"command": {"2": "{}"}}, "argument command.2 of sh"),
+        ({"command": "{}"}, "argument command of sh"),
+        ({"edits": [{"new": ["{}"]}]}, "argument edits[0].new[0] of sh"),
+        (["{}"], "argument [0] of sh"),
+        ("{}", "arguments of sh"),
+    ],
+)
+def test_arguments(arguments: object, where: str, tmp_path: Path) -> None:
+    """A place in a list reads otherwise than a key."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    call = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": text.replace("{}", canary())}}
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(message("user", "x"), {"role": "assistant", "content": None, "tool_calls": [call]}))
+    assert [one.where for one in secrets_in(Log.open(path))] == [where]
+
+
+@pytest.mark.parametrize(
+    "row",
+    ['{{"role":"user","content":"{0}","content":"{1}"}}', '{{"role": "user", "content": "{0}", "content": "{1}"}}'],
+)
+def test_a_key_that_is_there_twice(row: str, tmp_path: Path) -> None:
+    """Readers of JSON take the last value; the file has both. One is in the context."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(message("user", "x")) + row.format(canary(), canary()).encode() + b"\n")
+    found = [(one.line, one.message, one.in_context) for one in secrets_in(Log.open(path))]
+    assert sorted(found) == [(2, "2", False), (2, "2", True)]
 
 
 def test_a_damaged_line(tmp_path: Path) -> None:

@@ -18,6 +18,11 @@ ALSO = {
     "files_from": ("ingest", "map"),
 }  # fmt: skip
 """Option of several actions -> those that take it."""
+INSTEAD = {
+    ("redact", "sql"): "a query can cut a secret in two, so they leave with the rows: ctxkit fleet ingest LOG... "
+    "-o NEW --redact makes a dataset without them; ctxkit sql LOG... --redact asks logs",
+}  # fmt: skip
+"""Option and action that do not fit -> what to do instead."""
 ACTIONS = ("ingest", "sql", "map")
 HINT = (
     "ctxkit fleet ingest PATH|URL... -o DATASET; ctxkit fleet sql --dataset DATASET 'select …'; "
@@ -110,4 +115,4 @@ def _refuse_others(action: str, bundles: Sequence[object], shared: Mapping[str, 
     for name, value, actions in given:
         if value not in (None, False) and action not in actions:
             text = f"--{name.replace('_', '-')} does not apply to `fleet {action}`"
-            raise Usage(text, f"it is for: {', '.join(actions)}")
+            raise Usage(text, INSTEAD.get((name, action), f"it is for: {', '.join(actions)}"))

@@ -12,7 +12,8 @@ from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import ERROR, Styled
 from ctxkit.core.text.redaction import kinds as known_kinds
 from ctxkit.errors import ExitCode, ManyConversations, UnknownFormat
-from ctxkit.search.secret_scan import PACKED, FoundSecret, in_text, secrets_in
+from ctxkit.formats.unsupported import PACKED
+from ctxkit.search.secret_scan import FoundSecret, in_text, secrets_in
 from ctxkit.store.source import Source
 
 
@@ -29,7 +30,8 @@ def command(
     message by its number, and the text, argument or result in it), its kind, its first letters and its length, and
     whether it is in the context or only in the file. Secrets are known by how they are written; --kinds lists the
     kinds. A file that is no log is read as plain text, and a finding has its line: so it can run before a commit. Exit
-    0: nothing was found; 1: something was found. Nothing is changed, and no secret is printed.
+    0: nothing was found; 1: something was found; from 65 on: not all was looked at. With -q the exit code alone tells.
+    Nothing is changed, and no secret is printed.
     """
     if kinds:
         return _print_kinds(json=reading.json)
@@ -38,14 +40,18 @@ def command(
         target = opened(log, reading, command="scan", report=False, before=held.append, tolerant=True)
     except (UnknownFormat, ManyConversations):
         data = b"".join(held[0].chunks()) if held else b""
-        if not held or reading.from_ is not None or data.startswith(PACKED):  # "0 secrets" would not be true
+        if not held or reading.from_ is not None or data.startswith(tuple(PACKED)):  # "0 secrets" would not be true
             raise
         return _report(log, list(in_text(data)), reading)
+    target.redactor = None  # only what is printed is without secrets
     return _report(target.opening.name, list(secrets_in(target)), reading)
 
 
 def _report(name: str, found: Sequence[FoundSecret], reading: Reading) -> int:
-    """Print the findings; the exit status."""
+    """Print the findings, unless --quiet; the exit status."""
+    status = int(ExitCode.NO if found else ExitCode.DONE)
+    if reading.quiet:
+        return status
     for one in found:
         place = one.file or name
         if reading.json:
@@ -66,7 +72,7 @@ def _report(name: str, found: Sequence[FoundSecret], reading: Reading) -> int:
     if found:
         streams.hint("revoke them: forget takes a message out of the context, and the file keeps it; --redact leaves "
                      "them out of what is exported")  # fmt: skip
-    return int(ExitCode.NO if found else ExitCode.DONE)
+    return status
 
 
 def _print_kinds(*, json: bool) -> int:

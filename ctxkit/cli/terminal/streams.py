@@ -51,7 +51,7 @@ class Streams:
     config, for `clock`. `log`: the log that was opened, as it was typed, for commands in messages; "" if there are
     several. `among`: the log is one of many (`cli/many_logs.py`), which has one line, its `summary`; `made`: the file
     that was written for it; `hints`: what to do, for all of them together. `redactor`: takes secrets out of all that is
-    printed (--redact).
+    printed (--redact); `typed`: the secrets in `words`, None before they are looked for.
     """
 
     quiet = False
@@ -74,12 +74,13 @@ class Streams:
     made = ""
     hints: Sequence[str] = ()
     redactor: Redactor | None = None
+    typed: Sequence[str] | None = None
 
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
         """Begin a run; the state of the run before is dropped."""
         cls.quiet, cls.done, cls.stdin_use, cls.words = False, "", "", tuple(words)
-        cls.pager = cls.progress = cls.meter = cls.events = cls.redactor = None
+        cls.pager = cls.progress = cls.meter = cls.events = cls.redactor = cls.typed = None
         cls.held, cls.sessions, cls.doubtful = [], {}, {}
         cls.utc, cls.zone, cls.clock, cls.log = False, "local", None, None
         cls.among, cls.summary, cls.made, cls.hints = False, (), "", ()
@@ -298,6 +299,21 @@ def redact() -> None:
     Streams.redactor = Redactor(secret_values(os.environ))
 
 
+def without_typed(text: str) -> str:
+    """Return a report without the secrets of the command line: what is said there is kept by terminals and jobs."""
+    if Streams.typed is None:
+        from ctxkit.core.text.redactor import located, secret_values
+
+        words = list(Streams.words)
+        known = [value for value in secret_values(os.environ) if any(value in word for word in words)]
+        Streams.typed = tuple(dict.fromkeys([*known, *(one.value for one in located(words))]))
+    if not Streams.typed:
+        return text
+    from ctxkit.core.text.redaction import redact as without
+
+    return without(text, Streams.typed)[0]
+
+
 def opened_as(name: str) -> None:
     """Record the name of the log that was opened, as it was typed."""
     Streams.log = name if Streams.log in (None, name) else ""
@@ -344,7 +360,7 @@ def _bytes(made: Line, colour: bool, end: str = "\n") -> bytes:
 def _err(*spans: Span, end: str = "\n") -> None:
     if Streams.progress is not None:
         Streams.progress.erase()
-    named = [with_text(span, without_users(with_log(text_of(span)))) for span in spans]
+    named = [with_text(span, without_typed(without_users(with_log(text_of(span))))) for span in spans]
     *lines, last = _fitting(_safe(named), Streams.err_columns, HANG)
     data = b"".join(_bytes(line, Streams.err_colour) for line in lines) + _bytes(last, Streams.err_colour, end)
     if Streams.pager is not None and Streams.pager.begun and Streams.err_columns:

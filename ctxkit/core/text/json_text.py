@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.text.utf8 import exact
 
-_decode = msgspec.json.Decoder().decode
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
 
 
 def loads(raw: bytes) -> Any:
@@ -27,8 +29,34 @@ def loads(raw: bytes) -> Any:
         return _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
+    return _tolerant(raw)
+
+
+def overwritten(raw: bytes, value: Any) -> list[dict[str, Any]]:
+    """What the objects of a JSON text say under a key that they have again, an object for each: `loads` leaves it out,
+    as all readers of JSON do. `value`: what `loads` gave.
+    """
+    with suppress(ValueError, OverflowError, RecursionError):
+        if _encode(value) == raw:  # as most programs write it: nothing was left out
+            return []
+    found: list[dict[str, Any]] = []
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        whole = dict(pairs)
+        if len(whole) < len(pairs):
+            last = {key: at for at, (key, _) in enumerate(pairs)}
+            found.extend({key: one} for at, (key, one) in enumerate(pairs) if last[key] != at)
+        return whole
+
+    _tolerant(raw, made)
+    return found
+
+
+def _tolerant(raw: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """As the standard library reads it. `pairs`: makes an object of its pairs."""
+    text = raw.decode("utf-8-sig", "surrogateescape")
     try:
-        return json.loads(raw.decode("utf-8-sig", "surrogateescape"), strict=False, parse_int=_whole)
+        return json.loads(text, strict=False, parse_int=_whole, object_pairs_hook=pairs)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 

@@ -77,10 +77,11 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Secret]:
         if len(value) >= FEWEST
         for at in _places(text, value)
     ]
-    raw = text.encode("ascii", "replace")  # a byte for each character
-    found += _marked(text, raw)
-    found += _beside(text, found)
-    found += _placed(text, raw)
+    if secret_kinds.may_hold(text):
+        raw = text.encode("ascii", "replace")  # a byte for each character
+        found += _marked(text, raw)
+        found += _beside(text, found)
+        found += _placed(text, raw)
     return _apart(text, found)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ctxkit.core.text.json_text import dumps, finite, loads
+from ctxkit.core.text.json_text import dumps, finite, loads, overwritten
 from ctxkit.core.text.redaction import Secret, find_secrets, mask, redact
 from ctxkit.core.text.utf8 import exact
 
@@ -272,4 +272,5 @@ class Redactor:
                 yield exact(self.text(line.decode("utf-8", "backslashreplace")))
                 continue
             made = self.value(value)
-            yield line if made is value else dumps(made).encode("ascii")
+            same = made is value and not any(map(self.finds, overwritten(line, value)))
+            yield line if same else dumps(made).encode("ascii")

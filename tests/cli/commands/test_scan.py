@@ -41,6 +41,36 @@ def test_nothing(tmp_path: Path) -> None:
     assert ctxkit("scan", path, "--json").values == [{"log": str(path), "secrets": 0}]
 
 
+def test_no_log(tmp_path: Path) -> None:
+    """A folder without logs is no folder without secrets; so says `check`."""
+    (tmp_path / "notes.txt").write_text("nothing")
+    for name in ("scan", "check"):
+        for more in ((), ("-q",), ("--json",)):
+            assert ctxkit(name, tmp_path, *more).code == 66
+
+
+def test_quiet(log: Path, tmp_path: Path) -> None:
+    """The exit code alone, as of `check`."""
+    clean = tmp_path / "clean.jsonl"
+    clean.write_bytes(SMALL)
+    for logs, code in (((log,), 1), ((clean,), 0), ((log, clean), 1)):
+        for more in ((), ("--json",)):
+            assert ctxkit("scan", *logs, "-q", *more) == (code, b"", "")
+
+
+def test_the_name_of_a_file(tmp_path: Path) -> None:
+    """It is printed without a secret, too; what a finding says stays as it is."""
+    key = canary()
+    text, log = tmp_path / f"{key}.txt", tmp_path / f"{key}.jsonl"
+    text.write_text(f"say {canary()}")
+    log.write_bytes(lines(message("user", f"say {canary()}"), message("assistant", "no")))
+    for files in ((text,), (log,), (text, log), (tmp_path,), (text, tmp_path / f"no{key}.jsonl")):
+        for more in ((), ("--json",)):
+            ran = ctxkit("scan", *files, *more)
+            assert ran.code in (1, 66) and "[36]" in ran.text
+            assert key[-12:] not in ran.text + ran.err
+
+
 def test_standard_input(log: Path) -> None:
     """A log, or any text."""
     assert ctxkit("scan", "-", stdin=log.read_bytes()).text.startswith("standard input: message 1, text: ghp_…[36]")

@@ -267,7 +267,7 @@ def test_a_dataset(tmp_path: Path) -> None:
         (("--dataset", "none", "select 1 "), 66, "no dataset"),
         (("--dataset", "none"), 2, "no query"),
         (("--dataset", "none", "x.jsonl", "select 1 "), 2, "one word too many"),
-        (("--dataset", "none", "select 1", "--redact"), 2, "does not apply"),
+        (("--dataset", "none", "select 1", "--redact"), 2, "ctxkit fleet ingest LOG... -o NEW --redact"),
     ],
 )
 def test_refused_of_a_dataset(words: tuple[str, ...], code: int, said: str) -> None:

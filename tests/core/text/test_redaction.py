@@ -105,6 +105,39 @@ def test_laws(parts: list[Canary | str]) -> None:
         at = hidden.index(text[low:high], at) + high - low
 
 
+def test_the_signs_are_those_of_the_table() -> None:
+    """Nothing that begins a kind or a rule is missing: so a text without a sign has no secret, and needs no table."""
+    of_makers, of_places = secret_kinds.signs()
+    assert of_makers >= set(secret_kinds.marks()) and len(of_makers) < 2 * len(secret_kinds.marks())
+    assert of_places == {mark.decode("ascii") for mark in secret_kinds.rules()}
+
+
+@given(
+    st.lists(st.sampled_from([one for some in CANARIES.values() for one in some]) | st.text(max_size=20), max_size=6),
+    st.integers(0, 300),
+    st.integers(0, 300),
+)
+def test_without_a_sign_nothing_is_found(parts: list[Canary | str], first: int, last: int) -> None:
+    """Of any text, also of a piece of a secret: without a sign, nothing is found."""
+    whole = "".join(part.text if isinstance(part, Canary) else part for part in parts)
+    text = whole[min(first, len(whole)) : max(0, len(whole) - last)]
+    assert secret_kinds.has_sign(text) or find_secrets(text) == []
+
+
+def test_the_table_is_not_read_for_plain_words() -> None:
+    """What most commands are given, such as the words of a call."""
+    for read in (secret_kinds.table, secret_kinds.marks, secret_kinds.roots, secret_kinds.rules):
+        read.cache_clear()
+    assert find_secrets("mark /home/ada/.claude/projects/-work/2f0a6f1e-41aa-4c0d-9b1c-77c1e1de1c55.jsonl before") == []
+    assert secret_kinds.table.cache_info().currsize == 0
+
+
+def test_every_secret_has_a_sign() -> None:
+    """All canaries, in all forms."""
+    texts = [FORMS[form](some[0]) for some in CANARIES.values() for form in FORMS]
+    assert [text for text in texts if text is not None and find_secrets(text) and not secret_kinds.has_sign(text)] == []
+
+
 @pytest.mark.parametrize(
     "around",
     [

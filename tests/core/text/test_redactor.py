@@ -107,6 +107,14 @@ def test_counted_once() -> None:
     assert redactor.count == 2
 
 
+@pytest.mark.parametrize("line", [b'{"a":"%s","a":"b"}', b'{"a": {"b": "%s", "b": 1}, "c": 2}'])
+def test_a_key_that_is_there_twice(line: bytes) -> None:
+    """What it has first goes with the line's bytes: readers take the last value."""
+    [made] = Redactor().lines([line % ONE.encode()])
+    assert ONE.encode() not in made and json.loads(made) == json.loads(line % b"x")
+    assert list(Redactor().lines([line % b"x"])) == [line % b"x"]
+
+
 def test_lines() -> None:
     """A line without a secret keeps its bytes; one that is no JSON is read as text."""
     lines = [b'{"a":  1}', json.dumps({"a": ONE}).encode(), b"# " + ONE.encode(), b""]
