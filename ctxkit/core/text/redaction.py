@@ -140,7 +140,7 @@ def _marked(text: str, raw: bytes) -> Iterator[_Found]:
             size += end - at + 1
         at = end
     in_words, others, longer = secret_kinds.roots(_IN_WORDS)
-    hits = [at for root in others for at in _places(raw, root.encode("ascii"))]
+    hits = [at for root in others if root in raw for at in _places(raw, root)]
     for hit in in_words.finditer(b" ".join(words)):
         word = bisect_right(places, hit.start()) - 1
         hits.append(starts[word] + hit.start() - places[word])
@@ -204,6 +204,8 @@ def _placed(text: str, raw: bytes) -> Iterator[_Found]:
     small = raw.lower()
     for mark, some in secret_kinds.rules().items():
         where = small if mark == mark.lower() else raw
+        if mark not in where:
+            continue
         signs = {rule.sign for rule in some}
         past, patterns = [0] * len(some), list[re.Pattern[str]]()
         for at in _places(where, mark) if len(signs) > 1 or "" in signs else _near(where, mark, *signs):

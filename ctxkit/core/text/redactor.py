@@ -22,6 +22,7 @@ OPAQUE_KEY = re.compile(r"(?:signature|data|encrypted_?content|opaque|b64_json|b
 nothing, and in thousands of random letters every mark of a maker stands somewhere. Under other keys a long run of
 letters may be a token.
 """
+_HOLDS = (str, dict, list)
 SHORTEST = 4
 """Characters of the shortest text that is looked through."""
 NEAR = 200
@@ -34,20 +35,30 @@ _NO_ENDS = str.maketrans({one: "%" for one in "\"'`\\"})
 """What would end a value in a text that is a whole. With % begins nothing that is looked for."""
 
 
+Way = tuple["Way | None", str | int]
+"""The way to a value: that to what holds it, and its key or place there."""
+
+
 class Leaf(NamedTuple):
-    """A text in a JSON value. `path`: keys and places from outside inwards; `before`: what is read with it, as its key
-    or the words of a command; `after`: what ends that.
+    """A text in a JSON value. `way`: how to get there; `key`: what it stands under, also within a list, "" for nothing;
+    `before`: what is read with it, as its key or the words of a command; `after`: what ends that.
     """
 
-    path: tuple[str | int, ...]
+    way: Way | None
+    key: str
     text: str
     before: str
     after: str
 
     @property
-    def key(self) -> str:
-        """The key that the text stands under, also within a list; "" for none."""
-        return next((one for one in reversed(self.path) if isinstance(one, str)), "")
+    def path(self) -> tuple[str | int, ...]:
+        """Keys and places from outside inwards."""
+        found: list[str | int] = []
+        way = self.way
+        while way is not None:
+            way, place = way
+            found.append(place)
+        return tuple(reversed(found))
 
     @property
     def whole(self) -> str:
@@ -59,21 +70,27 @@ def leaves(value: Any) -> Iterator[Leaf]:
     """Yields the texts of a JSON value, also its keys, in order; however deep it is nested. A text that is JSON itself,
     as the arguments of a call, is followed by those in it.
     """
-    waiting: list[tuple[tuple[str | int, ...], Any, str, str]] = [((), value, "", "")]
+    waiting: list[tuple[Way | None, str, Any, str, str]] = [(None, "", value, "", "")]
     while waiting:
-        path, one, before, after = waiting.pop()
+        way, key, one, before, after = waiting.pop()
         if isinstance(one, str):
-            yield Leaf(path, one, before, after)
-            inner = inside(one)
-            if inner is not None:
-                waiting.append((path, inner, "", ""))
+            yield Leaf(way, key, one, before, after)
+            if (inner := inside(one)) is not None:
+                waiting.append((way, key, inner, "", ""))
         elif isinstance(one, dict):
-            inner = [((*path, key), held, *_beside_key(_name(key, one), held)) for key, held in one.items()]
-            inner += [((*path, key), key, "", "") for key in one]
-            waiting += reversed(inner)
+            waiting += [((way, name), name, name, "", "") for name in reversed(one)]
+            waiting += [
+                ((way, name), name, held, *_beside_key(_name(name, one), held))
+                for name, held in reversed(one.items())
+                if isinstance(held, _HOLDS)
+            ]
         elif isinstance(one, list):
-            name = path[-1] if path and isinstance(path[-1], str) else ""
-            waiting += reversed([((*path, at), held, *_in_list(name, one, at)) for at, held in enumerate(one)])
+            name = key if way is not None and isinstance(way[1], str) else ""
+            waiting += [
+                ((way, at), key, one[at], *_in_list(name, one, at))
+                for at in range(len(one) - 1, -1, -1)
+                if isinstance(one[at], _HOLDS)
+            ]
 
 
 def inside(text: str) -> Any:
@@ -134,10 +151,10 @@ def located(value: Any) -> list[Located]:
         seen += [(leaf.whole, one) for one in _in_value(leaf, ()) if not seen]
         for text, one in seen:
             secret = text[one.start : one.end]
-            outer = [key for key in found if key[1] == secret and key[0] == leaf.path[: len(key[0])] != leaf.path]
-            for key in outer:
+            path = leaf.path
+            for key in [key for key in found if key[1] == secret and key[0] == path[: len(key[0])] != path]:
                 del found[key]
-            found.setdefault((leaf.path, secret), Located(leaf.path, one.kind, mask(text, one), secret))
+            found.setdefault((path, secret), Located(path, one.kind, mask(text, one), secret))
     return list(found.values())
 
 
@@ -165,12 +182,18 @@ def secret_values(env: Mapping[str, str]) -> list[str]:
     return sorted(found, key=lambda value: (-len(value), value))
 
 
+SHORT, MANY = 300, 20_000
+"""Characters of a text that is known to hold nothing, if it comes again, and how many of these are held."""
+
+
 class Redactor:
     """Takes secrets out. `known`: values that are secret wherever they stand; `count`: how many it took out."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self.known, self.count = tuple(known), 0
         self._names: dict[str, str] = {}
+        self._clean = set[str]()
+        """Texts that hold nothing: most short ones stand in each row of a log."""
         self._counted: dict[object, int] = {}
 
     @contextmanager
@@ -191,9 +214,18 @@ class Redactor:
 
     def finds(self, value: Any) -> bool:
         """Whether a JSON value, or a text, holds a secret."""
-        texts = [leaf for leaf in leaves(value) if not self._is_opaque(leaf.text, leaf.key)]
-        together = "\n".join(text for leaf in texts for text in dict.fromkeys((leaf.text, leaf.whole)))
-        return bool(find_secrets(together, self.known)) and any(map(self._finds, texts))
+        clean, texts, fresh = self._clean, [], []
+        for leaf in leaves(value):
+            new = [one for one in ((leaf.text, leaf.whole) if leaf.before else (leaf.text,)) if one not in clean]
+            if new and not self._is_opaque(leaf.text, leaf.key):
+                texts.append(leaf)
+                fresh += new
+        if not find_secrets("\n".join(fresh), self.known):
+            if len(clean) > MANY:
+                clean.clear()
+            clean.update(one for one in fresh if len(one) <= SHORT)
+            return False
+        return any(map(self._finds, texts))
 
     def _is_opaque(self, text: str, key: str) -> bool:
         return _is_opaque(text, key) and not any(one in text for one in self.known)
@@ -228,7 +260,7 @@ class Redactor:
                 elif isinstance(item, str):
                     beside = _beside_key(_name(place, holder), item) if isinstance(holder, dict) else ("", "")
                     beside = _in_list(name, words, place) if isinstance(holder, list) else beside
-                    holder[place] = self._text(Leaf((), item, *beside), key)
+                    holder[place] = self._text(Leaf(None, key, item, *beside), key)
             if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):
                 renamed: dict[str, Any] = {}
                 for key, held in holder.items():

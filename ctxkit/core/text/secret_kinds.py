@@ -44,11 +44,13 @@ CODE_NAME = (
     r"|(?:[A-Z][a-z]{0,20}){1,6}\d{1,2}(?:[A-Z][a-z]{2,20}){1,6})(?![\w+/=-])"
 )
 """A name in code, as `make_token_v2` and `Uint8Array`."""
+DOTTED = r"(?:[a-z]\w{1,30}\.){1,5}[A-Za-z_]\w{1,40}(?![\w+/=~!@#%^*$?-])"
+"""A value that code takes from an object, as `process.env.TOKEN_2`."""
 BREAK = r"""(?:\\{1,8}[nrt"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,"'*#-]){1,24}"""
 """What stands between the lines of a key: line ends, and what a tool writes before a line."""
 _PARTS = {
     "START": START, "WRAP": WRAP, "PLACEHOLDER": PLACEHOLDER, "OPENED": OPENED, "CLOSED": CLOSED, "INSIDE": INSIDE,
-    "CONCATENATED": CONCATENATED, "ASSIGNED": ASSIGNED, "CODE_NAME": CODE_NAME, "BREAK": BREAK,
+    "CONCATENATED": CONCATENATED, "ASSIGNED": ASSIGNED, "CODE_NAME": CODE_NAME, "DOTTED": DOTTED, "BREAK": BREAK,
 }  # fmt: skip
 ALPHABETS = {
     "digit": ("0-9", "digits"), "hex": ("0-9a-f", "hexadecimal digits"), "hexany": ("0-9a-fA-F", "hexadecimal digits"),
@@ -193,7 +195,7 @@ def marks() -> Mapping[str, Sequence[tuple[str, str]]]:
 
 
 @cache
-def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[str], Mapping[str, Sequence[str]]]:
+def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[bytes], Mapping[str, Sequence[str]]]:
     """Marks that no other one begins: one pattern for those of which all stands in a word, and the others; and all that
     each begins. `in_words`: the characters of words.
     """
@@ -203,7 +205,7 @@ def roots(in_words: frozenset[int]) -> tuple[re.Pattern[bytes], Sequence[str], M
     apart = set(map(chr, range(33, 127))) - set(map(chr, in_words))
     others = [root for root, some in longer.items() if any(apart & set(_begins(mark)) for mark in some)]
     pattern = f"(?={_any_of(root for root in longer if root not in others)})"
-    return re.compile(pattern.encode("ascii")), others, longer
+    return re.compile(pattern.encode("ascii")), [root.encode("ascii") for root in others], longer
 
 
 def _begins(mark: str) -> str:

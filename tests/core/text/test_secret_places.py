@@ -84,8 +84,8 @@ def test_encrypted_web_tokens() -> None:
     "around",
     [
         'pass: "…"', '{"pass":"…"}', 'DB_PASS: "…"', "psk=…", 'psk="…"', "DB_PW=…", "RAILS_MASTER_KEY=…",
-        "SECRET_KEY_BASE=…", "APP_KEY=base64:…", "openssl rsa -passin pass:… -in k.pem", "echo 'ada:…' | chpasswd",
-        "echo ada:… | sudo chpasswd", "echo … | docker login -u ada --password-stdin", "az login -u ada -p …",
+        "SECRET_KEY_BASE=…", "APP_KEY=" + "base64:…", "openssl rsa -passin pass:… -in k.pem",
+        "echo " + "'ada:…' | chpasswd", "echo " + "ada:… | sudo chpasswd", "echo … | docker login -u ada --password-stdin", "az login -u ada -p …",
         "7z a -p… x.7z", "keytool -list -storepass …", 'requests.get(url, auth=("me","…"))', "auth=('me', '…')",
         "**Password:** …", "**Password**: `…`", "| user | ada |\n| password | … |", "| Password | `…` |",
         "Password is …!", "the password is ….", "the new password was `…`,", '{"name":"DB_PASSWORD","value":"…"}',
@@ -138,6 +138,7 @@ def test_basic_alone() -> None:
 def test_small_letters_in_a_config(line: str) -> None:
     """A word alone on its line."""
     hides(line.split("…")[0], LOWER, line.split("…")[1])
+    hides('{"password": "', 2 * LOWER, '"}')
 
 
 @pytest.mark.parametrize("prefix", ["", "12| ", "> ", "+ ", "   7\t", "12→"])
