@@ -21,6 +21,7 @@ from ctxkit.core.text import secret_kinds
 
 ALNUM = string.ascii_letters + string.digits
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+RSA = "RSA PRIVATE KEY"
 PGP = "PGP PRIVATE KEY BLOCK"
 LETTERS = "".join(map(chr, range(33, 127)))
 
@@ -77,6 +78,11 @@ def password(chance: random.Random) -> str:
     return token(chance, 8, 16, ALNUM + "!#^_-~+")
 
 
+def word(chance: random.Random) -> str:
+    """A password of small letters."""
+    return "".join(chance.choices("bcdfghjklmpqrtvwxz", k=chance.randint(8, 12)))
+
+
 def encoded(chance: random.Random, least: int = 24, most: int = 60) -> str:
     """Random bytes in Base64."""
     return base64.b64encode(chance.randbytes(chance.randint(least, most))).decode()
@@ -85,11 +91,6 @@ def encoded(chance: random.Random, least: int = 24, most: int = 60) -> str:
 def armour(chance: random.Random) -> str:
     """The lines of a private key."""
     return "\n" + "\n".join(base64.b64encode(chance.randbytes(48)).decode() for _ in range(12)) + "\n"
-
-
-def body(chance: random.Random) -> str:
-    """The lines of a private key, but for the first one."""
-    return armour(chance).strip()
 
 
 def web_token(chance: random.Random) -> str:
@@ -113,26 +114,12 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")
     ]
     + [(f"-----BEGIN {PGP}-----", armour, f"-----END {PGP}-----")],
-    "private-key-body": [(f"MI{start}IBAAK", lambda c: "CAQEA" + body(c), "") for start in ("IEpA", "IEow")],
-    "private-key-end": [("", body, "\n-----END RSA " + "PRIVATE KEY-----")],
-    "basic-credentials": [("curl failed: Basic ", basic, " was sent"), ("`basic ", basic, "`")],
-    "piped-password": [
-        ("echo ", password, " | docker login -u ada --password-stdin hub.test"),
-        ("echo 'root:", password, "' | sudo chpasswd"),
-        ("printf '%s' \"", password, '" | gh auth login --with-token'),
+    "private-key-begin": [
+        ("\n", lambda c: "MIIEpAIBAAKCAQEA" + encoded(c, 36, 36) + armour(c).rstrip("\n"), ""),
+        ("\n", lambda c: "b3BlbnNzaC1rZXktdjEAAAAA" + encoded(c, 30, 30) + armour(c).rstrip("\n"), ""),
+        ("\n", lambda c: "MC4CAQAwBQYDK2VwBCIEI" + encoded(c, 33, 33)[1:], ""),
     ],
-    "credential-pair": [
-        ('get(url, auth=("ada", "', password, '"))'),
-        ("HTTPBasicAuth('ada', '", password, "')"),
-    ],
-    "named-value": [
-        ("- name: DB_PASSWORD\n  value: ", password, ""),
-        ('{"name": "API_TOKEN", "value": "', password, '"}'),
-    ],
-    "before-a-name": [
-        ("use `", lambda c: token(c, 16, 24), "` as the password"),
-        ("", lambda c: token(c, 16, 24), " is your new token"),
-    ],
+    "private-key-end": [("\n", lambda c: f"{armour(c)[1:]}-----END {RSA}-----", "")],
     "putty-key": [("Private-Lines: 12", lambda c: armour(c).rstrip("\n"), "\nPrivate-MAC: 0")],
     "jwt": [("eyJ", web_token, "")],
     "wireguard-key": [
@@ -162,6 +149,7 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         ("https://a.blob.test/b?sv=2024&sig=", lambda c: quote(encoded(c, 32, 32), safe=""), ""),
         ("https://b.s3.test/o?X-Amz-Signature=", lambda c: c.randbytes(32).hex(), ""),
     ],
+    "basic-auth": [("it sends Basic ", basic, " to x")],
     "curl-user": [
         ("curl -sS -u ada:", password, " https://x.test"),
         ("curl --user 'ada:", password, "' https://x.test"),
@@ -174,7 +162,16 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         ("docker login -u ada -p ", password, " hub.test"),
         ("mongosh --host db.test -u ada -p ", password, ""),
         ("ldapsearch -D cn=ada -w ", password, " -b dc=x"),
+        ("az login -u ada -p ", password, ""),
+        ("7z a -p", password, " x.7z"),
+        ("keytool -list -storepass ", password, ""),
+        ("openssl rsa -passin pass:", password, " -in x.pem"),
     ],
+    "piped-password": [
+        ("echo 'ada:", password, "' | chpasswd"),
+        ("echo ", password, " | docker login -u ada --password-stdin"),
+    ],
+    "auth-pair": [('get(url, auth=("ada", "', lambda c: "a1" + password(c), '"))')],
     "netrc": [("machine x.test login ada password ", password, "")],
     "pgpass": [("db.test:5432:shop:ada:", password, "\n"), ("*:*:*:ada:", password, "\n")],
     "password-hash": [
@@ -213,6 +210,16 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         ("token := ", token, ""),
         ("access_key = ", token, ""),
         ("credentials: ", token, ""),
+    ],
+    "config-password": [("port: 1\npassword: ", word, "\n"), ("  db_password: ", word, "\n  port: 1")],
+    "told-password": [
+        ("**Password:** ", lambda c: token(c, 8, 11), ""),
+        ("| password | ", lambda c: token(c, 8, 11), " |"),
+        ("Password is ", lambda c: token(c, 8, 11), "!"),
+    ],
+    "before-a-name": [
+        ("take ", lambda c: token(c, 16, 24), " as the password"),
+        ("`", lambda c: token(c, 20, 40), "` is your token"),
     ],
     "near-a-name": [
         ("the password is ", lambda c: token(c, 16, 24), "."),

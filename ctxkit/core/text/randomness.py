@@ -14,9 +14,10 @@ BITS = 3.0
 at 3.3 bits 76 %; real sessions have as many false alarms at either.
 """
 _MIX = re.compile(r"[a-z][A-Z]|[A-Z]{2}|\d")
-_NO_CHANCE = re.compile(
-    r"[0-9a-fA-F-]*+|[0-9]*+[A-Z]?+[a-z]*+[0-9]*+(?:[-_./:@][0-9]*+[A-Z]?+[a-z]*+[0-9]*+)++"  # a digest, words
-)
+_WORD = r"[0-9]*+(?:(?:[A-Z]?[a-z]{2,}+){2,6}[0-9]{0,2}|[A-Z]?+[a-z]*+[0-9]*+)"
+_HUMPS = r"(?:[A-Z][a-z]{2,}+){1,6}"
+_NO_CHANCE = re.compile(rf"[0-9a-fA-F-]*+|{_WORD}(?:[-_./:@]{_WORD})++|{_HUMPS}V?[0-9]{{1,2}}{_HUMPS}")
+"""A digest; words; the name of a class."""
 
 
 def goes_on(line: str) -> bool:

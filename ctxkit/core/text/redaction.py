@@ -29,17 +29,23 @@ LONG = 12
 """Characters of a word in which marks of makers are looked for: no mark with the least of its value is shorter."""
 BESIDE = 300
 """Characters around an id in which its secret is looked for."""
+NEAR = 400
+"""Characters behind a mark in which the sign of its rule stands, if a blank comes before it."""
+MUCH = 100
+"""Characters of a secret that goes on to the end of its run, whatever its rule reads at most."""
 LINES = 40
 """Lines over which a value may be wrapped."""
 KNOWN = "known-value"
 """The kind of values that the caller knows."""
 _IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~")
 _WORDS = bytes(97 if one in _IN_WORDS else 32 for one in range(256))
-_WRAP, _START, _CODE = map(re.compile, (secret_kinds.WRAP, secret_kinds.START, secret_kinds.CODE))
+_MIXED = bytes(98 if chr(one).isdigit() or chr(one).isupper() else 97 for one in range(256))
+_WRAP, _START = re.compile(secret_kinds.WRAP), re.compile(secret_kinds.START)
 _CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]")
 _NO_END = re.compile(r"[\w…:(=]|[./]\w")
 _DONE, _DONE_NEXT = "…[redacted", re.compile(r"[\w.+/=-]{0,60}…\[redacted ")
 _HEX_LINE, _LINE = (re.compile(rf"[{one}]{{8,200}}(?![\w.:/(=-])") for one in ("0-9a-f", r"A-Za-z0-9+/=_\-"))
+_REST = re.compile(r"(?:[./]{0,3}[\w+=~%!#$*^-])*+")
 _Text = TypeVar("_Text", str, bytes)
 
 
@@ -75,8 +81,8 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Secret]:
         raw = text.encode("ascii", "replace")  # a byte for each character
         found += _marked(text, raw)
         found += _beside(text, found)
-        found += _placed(text, raw.lower())
-    return _apart(found)
+        found += _placed(text, raw)
+    return _apart(text, found)
 
 
 def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
@@ -123,14 +129,16 @@ def _places(text: _Text, mark: _Text) -> Iterator[int]:
 def _marked(text: str, raw: bytes) -> Iterator[_Found]:
     """Secrets by their makers' marks. Marks that are part of a word are looked for in long words alone."""
     words, starts, places = [], [], []
-    flat = raw.translate(_WORDS) + b" "
+    flat, mixed = raw.translate(_WORDS) + b" ", raw.translate(_MIXED)
     at, size, long = 0, 0, b"a" * LONG
     while (at := flat.find(long, at)) >= 0:
         end = flat.find(b" ", at)
-        words.append(raw[at:end])
-        starts.append(at)
-        places.append(size)
-        size, at = size + end - at + 1, end
+        if mixed.find(b"b", at, end) >= 0:  # no other one has a value
+            words.append(raw[at:end])
+            starts.append(at)
+            places.append(size)
+            size += end - at + 1
+        at = end
     in_words, others, longer = secret_kinds.roots(_IN_WORDS)
     hits = [at for root in others if root in raw for at in _places(raw, root)]
     for hit in in_words.finditer(b" ".join(words)):
@@ -150,7 +158,8 @@ def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found |
         before = text[max(0, at - 200) : at][::-1]
         begins = (at - head.end() for pattern in shape.heads if (head := pattern.match(before)) is not None)
         lead = start = next((one for one in begins if _START.match(text, one)), -1)
-    if lead < 0 or not (shape.loose or _START.match(text, lead)):
+    behind_line = len(mark) >= 4 and text[lead - 1 : lead] == "_"
+    if lead < 0 or not (shape.loose or behind_line or _START.match(text, lead)):
         return None
     run = shape.run.match(text, at + len(mark))
     if run is None:
@@ -169,12 +178,8 @@ def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found |
         ):
             break
         flat, end, width = flat + more[0], more.end(), len(more[0])
-    if found >= 0 and shape.loose:
-        found = max(found, run.end())  # longer than its maker writes it
     if found >= 0 and (is_mixed(text[start:found]) or (shape.loose and goes_on(text[start:found]))):
         return _Found(1000 - len(mark), lead, start, found, kind)
-    if (len(mark) > 4 or mark[-1] in "-_") and len(run[0]) > shape.most and looks_random(run[0]):
-        return _Found(1500 - len(mark), lead, start, run.end(), kind)
     is_cut = not shape.heads and len(mark) >= 3 and _CUT.match(text, run.end()) is not None
     few = 4 if is_cut and len(mark) >= 6 else min(shape.most, 16)
     sure = shape.loose or (is_cut and (len(mark) > 3 or looks_random(run[0])))
@@ -194,40 +199,54 @@ def _beside(text: str, found: Sequence[_Found]) -> Iterator[_Found]:
                     yield _Found(2000, low + value.start(), low + value.start(), low + value.end(), kind)
 
 
-def _placed(text: str, small: bytes) -> Iterator[_Found]:
+def _placed(text: str, raw: bytes) -> Iterator[_Found]:
     """Secrets by their place. What a rule has read it does not read again."""
+    small = raw.lower()
     for mark, some in secret_kinds.rules().items():
-        if mark not in small:
+        where = small if mark == mark.lower() else raw
+        if mark not in where:
             continue
-        past = dict.fromkeys(some, 0)
-        for at in _places(small, mark):
-            for rule in some:
-                if at >= past[rule]:
-                    past[rule] = at + rule.within // 2  # was read in vain, if nothing matches: no mark reads it again
-                    for lead, start, end in _matches(rule, text, at):
-                        one = _value(rule, text, lead, start, end)
-                        past[rule] = max(past[rule], end, at + rule.within, one.end if one else 0)
-                        if one is not None:
-                            yield one
+        signs = {rule.sign for rule in some}
+        past, patterns = [0] * len(some), list[re.Pattern[str]]()
+        for at in _places(where, mark) if len(signs) > 1 or "" in signs else _near(where, mark, *signs):
+            patterns = patterns or [rule.compiled() for rule in some]
+            for n, rule in enumerate(some):
+                if at < past[n]:
+                    continue
+                if not rule.within:
+                    match = patterns[n].match(text, at)
+                    matches: Iterable[re.Match[str]] = () if match is None else (match,)
+                else:
+                    matches = patterns[n].finditer(text, max(past[n], at - rule.before), at + rule.within)
+                    past[n] = at + rule.within // 2  # was read in vain, if nothing matches: no mark reads it again
+                for match in matches:
+                    one = _value(rule, text, match)
+                    past[n] = max(past[n], match.end(), at + rule.within, one.end if one else 0)
+                    if one is not None:
+                        yield one
 
 
-def _matches(rule: PlaceRule, text: str, at: int) -> Iterator[tuple[int, int, int]]:
-    """Where a rule matches whose mark stands at `at`: where it begins, and where its value begins and ends."""
-    pattern = rule.compiled()
-    if rule.before:
-        before = pattern.match(text[max(0, at - rule.before) : at][::-1])
-        yield from [(at - before.end(), at - before.end(), at - before.end(1))] if before is not None else ()
-        return
-    one = pattern.match(text, at) if not rule.within else None
-    found = pattern.finditer(text, at, at + rule.within) if rule.within else [one] if one is not None else []
-    yield from ((match.start(), match.end(1), match.end()) for match in found)
+def _near(raw: bytes, mark: bytes, sign: str) -> Iterator[int]:
+    """Where a mark stands that has a sign behind it: not far, or before the next blank."""
+    signs, at, place, low = re.compile(sign.encode("ascii")), raw.find(mark), -1, 0
+    while at >= 0:
+        if place < at:
+            if (found := signs.search(raw, at)) is None:
+                return
+            place = found.start()
+            low = min(max(raw.rfind(b" ", at, place), raw.rfind(b"\n", at, place), at), place - NEAR)
+        if at >= low:
+            yield at
+            at = raw.find(mark, at + len(mark))
+        else:
+            at = raw.find(mark, low)
 
 
-def _value(rule: PlaceRule, text: str, lead: int, start: int, end: int) -> _Found | None:
+def _value(rule: PlaceRule, text: str, match: re.Match[str]) -> _Found | None:
     """The secret in what a rule matched, and its kind, which a maker's name before it may tell."""
-    value = text[start:end]
-    end -= len(value) - len(value.rstrip(".")) if rule.random else 0  # of the sentence
-    if _DONE in value or _DONE_NEXT.match(text, end) or (rule.random and _CODE.fullmatch(value)):
+    start, end = match.end(1), match.end()
+    end -= len(match[0]) - len(match[0].rstrip(".")) if rule.random else 0  # of the sentence
+    if _DONE in text[start:end] or _DONE_NEXT.match(text, end):
         return None
     before, value = text[max(0, start - 60) : start].lower().replace("-", "_"), text[start:end]
     of_makers = (
@@ -244,18 +263,19 @@ def _value(rule: PlaceRule, text: str, lead: int, start: int, end: int) -> _Foun
             break
         end = line.end()
     if kind or not rule.random or looks_random(text[start:end]):
-        return _Found((2500 if kind else 3000) + rule.rank, lead, start, end, kind or rule.name)
+        return _Found((2500 if kind else 3000) + rule.rank, match.start(), start, end, kind or rule.name)
     return None
 
 
-def _apart(found: Iterable[_Found]) -> list[Secret]:
-    """The surest of what overlaps, and all that belongs to the others: none of it stays."""
+def _apart(text: str, found: Iterable[_Found]) -> list[Secret]:
+    """The surest of what overlaps, and all that belongs to the others: none of it stays. No length ends a long one."""
     taken: list[_Found] = []
     for one in sorted(found, key=lambda one: (one.start, one.rank)):
-        if not taken or one.start >= taken[-1].end:
-            taken.append(one)
-            continue
-        surer, other = sorted((taken.pop(), one))
-        start = other.start if other.start < surer.lead else surer.start
-        taken.append(surer._replace(start=start, end=max(surer.end, other.end)))
+        if taken and one.start < taken[-1].end:
+            surer, other = sorted((taken.pop(), one))
+            start = other.start if other.start < surer.lead else surer.start
+            one = surer._replace(start=start, end=max(surer.end, other.end))
+        if one.end - one.start >= MUCH and (rest := _REST.match(text, one.end)) is not None:
+            one = one._replace(end=rest.end())
+        taken.append(one)
     return [Secret(one.kind, one.start, one.end) for one in taken]

@@ -31,6 +31,10 @@ LONGEST = 4000
 """Characters of the longest token that is read together with its key: session tokens of clouds have some 2,000."""
 
 
+_NO_ENDS = str.maketrans({one: "%" for one in "\"'`\\"})
+"""What would end a value in a text that is a whole. With % begins nothing that is looked for."""
+
+
 Way = tuple["Way | None", str | int]
 """The way to a value: that to what holds it, and its key or place there."""
 
@@ -58,8 +62,8 @@ class Leaf(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """The text with what is read with it."""
-        return f"{self.before}{self.text}{self.after}"
+        """The text with what is read with it; that ends where the text ends, whatever signs it has."""
+        return f"{self.before}{self.text.translate(_NO_ENDS)}{self.after}"
 
 
 def leaves(value: Any) -> Iterator[Leaf]:
@@ -76,13 +80,14 @@ def leaves(value: Any) -> Iterator[Leaf]:
         elif isinstance(one, dict):
             waiting += [((way, name), name, name, "", "") for name in reversed(one)]
             waiting += [
-                ((way, name), name, held, *_beside_key(_named(one, name), held))
+                ((way, name), name, held, *_beside_key(_name(name, one), held))
                 for name, held in reversed(one.items())
                 if isinstance(held, _HOLDS)
             ]
         elif isinstance(one, list):
+            name = key if way is not None and isinstance(way[1], str) else ""
             waiting += [
-                ((way, at), key, one[at], *_behind_words(one, at, key))
+                ((way, at), key, one[at], *_in_list(name, one, at))
                 for at in range(len(one) - 1, -1, -1)
                 if isinstance(one[at], _HOLDS)
             ]
@@ -99,27 +104,30 @@ def inside(text: str) -> Any:
     return found if isinstance(found, dict | list) else None
 
 
+def _name(key: str, holder: Mapping[str, Any]) -> str:
+    """The key that tells what a value is: beside `value` that is the `name` of a pair."""
+    name = holder.get("name") if key == "value" else None
+    return name if isinstance(name, str) else key
+
+
 def _beside_key(key: str, held: Any) -> tuple[str, str]:
     near = isinstance(held, str) and (len(held) <= NEAR or (len(held) <= LONGEST and not re.search(r"\s", held)))
     return (f'"{key}": "', '"') if near else ("", "")
 
 
-def _named(holder: Mapping[str, Any], key: str) -> str:
-    """What the value under a key is called: `{"name": "DB_PASSWORD", "value": …}` names it beside it."""
-    name = holder.get("name", holder.get("key")) if key.lower() == "value" else None
-    return name if isinstance(name, str) and len(name) <= NEAR else key
-
-
-def _behind_words(words: list[Any], at: int, key: str) -> tuple[str, str]:
-    """The words of a command before one of them; in a list of other texts, the key that it stands under."""
-    if not any(isinstance(one, str) and one.startswith("-") for one in words[max(0, at - 8) : at + 1]):
-        return _beside_key(key, words[at]) if key else ("", "")
+def _in_list(name: str, words: list[Any], at: int) -> tuple[str, str]:
+    """What is read with a text of a list: of a command the words before it, or `name`, the key of the list. The words
+    of a command are known by an option among them.
+    """
     before: list[str] = []
     for one in reversed(words[max(0, at - 8) : at] if isinstance(words[at], str) else ()):
         if not isinstance(one, str) or len(one) > NEAR:
             break
         before.insert(0, one)
-    return (" ".join(before) + " ", "") if before and len(words[at]) <= NEAR else ("", "")
+    if not any(one.startswith("-") for one in (*before, words[at] if before else "")):
+        return _beside_key(name, words[at]) if name else ("", "")
+    quote = "" if words[at].startswith("-") else '"'
+    return (f"{' '.join(before)} {quote}", quote) if len(words[at]) <= NEAR else ("", "")
 
 
 class Located(NamedTuple):
@@ -250,11 +258,8 @@ class Redactor:
                     holder[place] = item.copy()
                     waiting.append((holder[place], key))
                 elif isinstance(item, str):
-                    beside = (
-                        _beside_key(_named(holder, place), item)
-                        if isinstance(holder, dict)
-                        else _behind_words(words, place, name)
-                    )
+                    beside = _beside_key(_name(place, holder), item) if isinstance(holder, dict) else ("", "")
+                    beside = _in_list(name, words, place) if isinstance(holder, list) else beside
                     holder[place] = self._text(Leaf(None, key, item, *beside), key)
             if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):
                 renamed: dict[str, Any] = {}

@@ -13,10 +13,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 START = (
-    r"(?<!\d\])(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
+    r"(?<!\d\])(?:(?<![A-Za-z0-9_])|(?<=[^A-Za-z0-9_]_)|(?<=\A_)|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})"
+    r"|(?<=%[0-9A-F]{2})|(?<=[\[;\d]\dm)|(?<=\[m))"
 )
-"""Where a word begins, also behind a line end or a sign as JSON or a URL writes it, and behind a terminal's colour;
-not at what a redaction left.
+"""Where a word begins, also within Markdown's _, behind a line end or a sign as JSON or a URL writes it, and behind a
+terminal's colour; not at what a redaction left.
 """
 WRAP = r"(?:\\{0,8}(?:\r?\n|(?<=\\)r\\{1,8}n|(?<=\\)n)[ \t]{0,40}(?:[>|+] ?)?)"
 """Where a line was wrapped, also as JSON writes it, with what may stand before the next line's words."""
@@ -24,9 +25,33 @@ PARW = r"(?:(?: ?[>|+])?[ \t]{0,40}(?:\n\r?|n\\{1,8}(?:r\\{1,8})?)\\{0,8})"
 """The same, read from its end."""
 PLACEHOLDER = r"(?:[$<{*%…]|[\w-]{0,24}(?:\.\.\.|xxxx)|(?i:your[_-][a-z_-]{2,40}\d{0,2}(?![a-z0-9])|redacted))"
 """What begins a value that stands for a secret, as in a template."""
-_WORD = r"(?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20})\d{0,2}|[vV]\d{1,2}"
-CODE = rf"(?:(?:{_WORD}|[a-z](?=/))(?:[._/](?=\w)|(?=[A-Z]))){{1,12}}(?:{_WORD})(?![\w+/=~!@#%^*$?-])"
-"""Words of code with signs or capitals between them, as names and paths have them."""
+OPENED = r"""(?P<q>\\{0,8}["'`])"""
+"""A quote that opens a value, as deep as JSON nests it."""
+CLOSED = r"""(?:(?<!\\)(?P=q)|(?<=[^\\]\\\\)["'])"""
+"""The quote that closes what OPENED began: no other one does."""
+INSIDE = rf"(?:(?!{CLOSED})\S)"
+"""A character of a value in quotes."""
+CONCATENATED = r"""(?:\+[\w.()\[\]]{1,40}\+\\{0,8}["'`]|\\{0,8}["'`][\s,;)+])"""
+"""What stands between two texts in code, where what seems to open one closes it."""
+ASSIGNED = (
+    r"""["'\\]{0,8}(?:\s{0,4}(?:=>|:=|[=:])\s{0,4}(?:\[\s{0,4})?"""
+    r"""|(?:,|(?<!["'\\])[ \t]{0,4}(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n))(?:\s|\\{1,8}[nrt]){0,40}"""
+    r"""["'\\]{0,8}value["'\\]{0,8}\s{0,4}[=:]\s{0,4})"""
+)
+"""What stands between a name and its value, also in a list, and in a pair of name and value."""
+CODE_NAME = (
+    r"(?:(?=\w{0,60}?(?i:key|secret|token|password|credential))(?:[A-Za-z]{1,30}_){1,6}[A-Za-z]{0,30}\d{0,2}"
+    r"|(?:[A-Z][a-z]{0,20}){1,6}\d{1,2}(?:[A-Z][a-z]{2,20}){1,6})(?![\w+/=-])"
+)
+"""A name in code, as `make_token_v2` and `Uint8Array`."""
+DOTTED = r"(?:[a-z]\w{1,30}\.){1,5}[A-Za-z_]\w{1,40}(?![\w+/=~!@#%^*$?-])"
+"""A value that code takes from an object, as `process.env.TOKEN_2`."""
+BREAK = r"""(?:\\{1,8}[nrt"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,"'*#-]){1,24}"""
+"""What stands between the lines of a key: line ends, and what a tool writes before a line."""
+_PARTS = {
+    "START": START, "WRAP": WRAP, "PLACEHOLDER": PLACEHOLDER, "OPENED": OPENED, "CLOSED": CLOSED, "INSIDE": INSIDE,
+    "CONCATENATED": CONCATENATED, "ASSIGNED": ASSIGNED, "CODE_NAME": CODE_NAME, "DOTTED": DOTTED, "BREAK": BREAK,
+}  # fmt: skip
 ALPHABETS = {
     "digit": ("0-9", "digits"), "hex": ("0-9a-f", "hexadecimal digits"), "hexany": ("0-9a-fA-F", "hexadecimal digits"),
     "uuid": (r"0-9a-fA-F\-", "characters of a UUID"), "alnum": ("A-Za-z0-9", "letters and digits"),
@@ -90,6 +115,7 @@ class PlaceRule(NamedTuple):
     random: bool
     within: int
     before: int
+    sign: str
 
     def compiled(self) -> re.Pattern[str]:
         """The pattern."""
@@ -204,11 +230,12 @@ def compiled(mark: str, shape: str) -> Shape:
     parts, signs = list(PART.finditer(value)), PART.sub("", value)
     letters = "".join(map(_letters, parts)) + re.escape("".join(sorted(set(signs))))
     most = sum(int(part["most"] or part["least"] or 6) for part in parts) + len(signs)
+    is_open = bool(parts) and bool(parts[-1]["most"]) and not signs and most >= 100
     loose = not head and len(mark) >= 4 and not mark[-1].isalnum()
     return Shape(
         [re.compile(_pattern(head, between)) for between in ("(?:)", f"{PARW}?")] if head else [],
-        re.compile(_pattern(value) + ("" if loose else r"(?![A-Za-z0-9])")),
-        re.compile(f"[{letters}]+" if letters else ""),
+        re.compile(_pattern(value) + ("" if loose or is_open else r"(?![A-Za-z0-9])")),
+        re.compile(f"[{letters}]{{1,{most + 200}}}" if letters else ""),
         most,
         loose,
     )
@@ -227,12 +254,11 @@ def near(group: str) -> Sequence[NearKind]:
 
 @cache
 def rules() -> Mapping[bytes, Sequence[PlaceRule]]:
-    """What must stand in a text, in small letters → the rules that it begins."""
+    """What must stand in a text, in small letters or with capital ones as it is → the rules that it begins."""
     found = defaultdict(list)
     for rank, one in enumerate(table()["rule"]):
-        rule = PlaceRule(
-            rank, one["name"], one["pattern"], one.get("random", False), one.get("within", 0), one.get("before", 0)
-        )
+        numbers = (one.get("within", 0), one.get("before", 0))
+        rule = PlaceRule(rank, one["name"], one["pattern"], one.get("random", False), *numbers, one.get("sign", ""))
         for mark in one["marks"]:
             found[mark.encode("ascii")].append(rule)
     return found
@@ -240,9 +266,7 @@ def rules() -> Mapping[bytes, Sequence[PlaceRule]]:
 
 @cache
 def _rule_pattern(pattern: str) -> re.Pattern[str]:
-    for name, part in (("START", START), ("WRAP", WRAP), ("PLACEHOLDER", PLACEHOLDER), ("CODE", CODE)):
-        pattern = pattern.replace(name, part)
-    return re.compile(pattern)
+    return re.compile(re.sub("|".join(_PARTS), lambda name: _PARTS[name[0]], pattern))
 
 
 def _letters(part: re.Match[str]) -> str:

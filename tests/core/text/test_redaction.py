@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from ctxkit.core.text import secret_kinds
 from ctxkit.core.text.redaction import ends, find_secrets, kinds, mask, redact
-from ctxkit.core.text.redactor import Redactor
 from tests.canaries import ALNUM, FORMS, PLACES, Canary, canaries, left
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -185,58 +184,6 @@ def test_what_is_left(text: str) -> None:
     assert redact(hidden) == (hidden, 0)
 
 
-SIGNED = ("Xq7Lm2R{0}Kp4sWd8n", "Xq7Lm2R{0}kp4s")
-"""Passwords with a sign; put together, so that this file holds none."""
-
-
-@pytest.mark.parametrize("sign", ["{", "(", "<", ">", ",", ";", "&", "/", "'", "$", "#", "|"])
-@pytest.mark.parametrize("password", SIGNED)
-def test_a_sign_ends_no_password(sign: str, password: str) -> None:
-    """In quotes, in JSON, in a URL: all up to the quote, or to the @, is the password."""
-    word = password.format(sign)
-    texts = [f'password="{word}"', json.dumps({"password": word}), json.dumps({"DB_PASS": word}), f'pass: "{word}"']
-    texts += [f"postgres://ada:{word}@db:5432/shop"] if sign not in "<>'" else []
-    for text in (*texts, *map(json.dumps, texts)):
-        hidden, count = redact(text)
-        assert count == 1 and "Xq7" not in hidden and "4s" not in hidden, hidden
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        "sk-proj-", "sk-", "Authorization: Bearer ", "Bearer ", "eyJhbGciOiJIUzI1NiJ9.eyJ", "https://x.test/?token=",
-        "eyJhbGciOiJSU0E1." + "a1B2c3D4e5F6." * 2,
-    ],
-)  # fmt: skip
-def test_long_values_go_whole(before: str) -> None:
-    """Also beyond the length that their makers write: nothing of the end is left."""
-    hidden, count = redact(before + "aB3dE5gH7" * 1500 + " and on")
-    assert count == 1 and "E5gH7" not in hidden and hidden.endswith(" and on")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "psk={0}", "DB_PW={0}", "RAILS_MASTER_KEY={1}", "SECRET_KEY_BASE={1}", "APP_KEY=base64:{1}=",
-        "**Password:** {0}",
-        "openssl rsa -in k.pem -passin pass:{0}", "az login -u ada -p {0}", "7z x -p{0} a.7z", "**Password**: {0}",
-        "keytool -list -storepass {0} -keystore k", "| password | {0} |", "| Password | `{0}` |", "Password: `{0}`",
-        "the Password is {1}!", "PASSWORD=Xq1\\;{0}", "key_AKIA{2}", '{{"password": ["{0}"]}}', 'DB_PASS: "{0}"',
-        '{{"name": "DB_PASSWORD", "value": "{0}"}}', '{{"env": [{{"value": "{0}", "name": "API_TOKEN"}}]}}',
-        '["login", "--user", "ada", "--password", "{0}1"]', 'password: "{3}"', '{{"passphrase": "{3}"}}',
-    ],
-)  # fmt: skip
-def test_more_places(text: str) -> None:
-    """Passwords of tools, files and prose."""
-    words = ("Xq7Lm2Rv9Tz", "4f8aC1d2" * 4, "Q3EXAMPL7WZ4T2YB", "correct" + "horsebattery")
-    whole = text.format(*words)
-    try:
-        hidden = json.dumps(Redactor().value(json.loads(whole)), ensure_ascii=False)
-    except ValueError:
-        hidden = redact(whole)[0]
-    assert all(word not in hidden for word in words) and "…[redacted" in hidden, hidden
-
-
 def test_overlaps() -> None:
     """A maker's token inside a longer value: all of the value goes, as the token's kind; a prefix that stands at its
     start is kept.
@@ -309,11 +256,6 @@ def test_known_values() -> None:
         "hf_hub_download", '"pwd": "/home/ada/shop1"', "PWD=/home/ada/shop1", "TOKEN=$(cat token1)", "author: ada1815",
         "API_KEY=get_key1()", "SECRET_KEY=os.environ['K1']", "docker run -u 1000:1000 x",
         "-----BEGIN PRIVATE KEY----- in words",
-        "key: src/x/KeyStore2.tsx", "secret = generate_secret_v2", "api_key: ApiKeyV2Config", "privateKey: Uint8Array,",
-        "Bearer YOUR_API_TOKEN_1", "secret: process.env.JWT_SECRET2", "const password = req.body.password1",
-        "Cookie: the cookie=value2 pairs are parsed", "| token | The token2 of the API |", "Basic usage12 of the tool",
-        '"pwd": "osc99"', "http://localhost:4873/@babel/core", "auth=(user, password1)", "pass: 12, failed: 3",
-        "- name: DB_PASSWORD\n  valueFrom: secretKeyRef", "see src/Login2Page for the token",
         "ctxkit/tokens/counter.py:12", "bearer of bad news and more words", "xoxo- hugs", "AKIA is a prefix",
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ def test_the_file() -> None:
     assert sum(kind.maker != "any" for kind in found) >= 120
     assert {key for maker in table()["maker"] for key in maker} <= {"name", "source", "kinds", "named", "beside"}
     assert {key for rule in table()["rule"] for key in rule} == {
-        "name", "what", "shape", "source", "marks", "pattern", "random", "within", "before",
+        "name", "what", "shape", "source", "marks", "pattern", "random", "within", "before", "sign",
     }  # fmt: skip
     assert all(one in {kind.name for kind in found} for kind in near("beside") for one in kind.words)
 
@@ -50,7 +50,7 @@ def test_shapes_match_what_is_made_of_them() -> None:
                 if not read.heads and head == "":
                     assert read.value.fullmatch(value) and (read.run.fullmatch(value) or not value), shape
     for mark_bytes in rules():
-        assert mark_bytes == mark_bytes.lower()
+        assert mark_bytes and mark_bytes.isascii()
 
 
 def test_patterns_are_bounded() -> None:
