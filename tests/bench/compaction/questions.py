@@ -5,8 +5,8 @@
 continuation uses and the prefix says at most three times, and not in its last 15 %.
 
 `questions_fresh.json` was written later, before any condensed text of its cases was read, from sessions or pieces of
-sessions that neither the questions above nor a tuning half use. Its questions have a `kind`, an `id`, and `at`, the number of
-the first message that uses what is asked for, counted on from the prefix.
+sessions that neither the questions above nor a tuning half use. Its questions have a `kind`, an `id`, and `at`, the
+number of the first message that uses what is asked for, counted on from the prefix.
 
 A question has `keys`, patterns that the prefix has, and `used`, a pattern of what really came next. A key is found if
 its pattern stands in the context. No model answers. The digests of the files are below: who changes a question,
