@@ -3,9 +3,14 @@
 `questions.json` was written from prefix and continuation of real sessions, before any condensed text was read. The
 `old` questions were added after a first count had shown that nearly all others were answered, by one rule: what the
 continuation uses and the prefix says at most three times, and not in its last 15 %.
+
+`questions_fresh.json` was written later, before any condensed text of its cases was read, from sessions or pieces of
+sessions that neither the questions above nor a tuning half use. Its questions have a `kind`, an `id`, and `at`, the
+number of the first message that uses what is asked for, counted on from the prefix.
+
 A question has `keys`, patterns that the prefix has, and `used`, a pattern of what really came next. A key is found if
-its pattern stands in the context. No model answers. The digest of the file is below: who changes a question, changes
-it too.
+its pattern stands in the context. No model answers. The digests of the files are below: who changes a question,
+changes them too.
 """
 
 from __future__ import annotations
@@ -17,21 +22,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-PATH = Path(__file__).with_name("questions.json")
-DIGEST = "d4ad43ab9ef2c45d9fc291a8b7c86e05d46c26d215ddcf3e61d57cfc545e04f3"
+FOLDER = Path(__file__).parent
+DIGESTS = {
+    "questions": "d4ad43ab9ef2c45d9fc291a8b7c86e05d46c26d215ddcf3e61d57cfc545e04f3",
+    "questions_fresh": "f94d2c8198ed3ac9966c4902a305a18bf0aee7f2f21e8be8c5b5e1190b30da13",
+}
+PRESENT = ("state", "next", "open", "exact")
+"""Kinds of questions about where the work stands."""
+KINDS = ("goal", "decision", "reason", "constraint", *PRESENT)
 
 
 class Question(NamedTuple):
-    """A question with the patterns of its answer. `old`: the prefix says it at most three times, none of them late."""
+    """A question with the patterns of its answer. `old`: the prefix says it at most three times, none of them late.
+
+    Only fresh ones have a `kind`, an `id` and the number of the message they are needed `at`.
+    """
 
     ask: str
     keys: list[str]
     used: str
-    old: bool
+    old: bool = False
+    kind: str = ""
+    id: str = ""
+    at: int = 0
 
 
 class Asked(NamedTuple):
-    """The questions of one case: its name, how many messages its prefix has, whether its half is tuned on."""
+    """The questions of one case: its name, how many messages its prefix has, and `tuned`, `reported` or `fresh`."""
 
     case: str
     cut: int
@@ -39,11 +56,11 @@ class Asked(NamedTuple):
     questions: list[Question]
 
 
-def asked() -> list[Asked]:
-    """All questions. Raises ValueError if the file is not what was committed."""
-    raw = PATH.read_bytes()
-    if hashlib.sha256(raw).hexdigest() != DIGEST:
-        raise ValueError(f"{PATH.name} is not the file of its digest: questions are written before they are scored")
+def asked(name: str = "questions") -> list[Asked]:
+    """All questions of a file. Raises ValueError if it is not what was committed."""
+    raw = (FOLDER / f"{name}.json").read_bytes()
+    if hashlib.sha256(raw).hexdigest() != DIGESTS[name]:
+        raise ValueError(f"{name}.json is not the file of its digest: questions are written before they are scored")
     return [
         Asked(one["case"], one["cut"], one["half"], [Question(**some) for some in one["questions"]])
         for one in json.loads(raw)

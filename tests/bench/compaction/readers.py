@@ -18,7 +18,7 @@ from tests.bench.compaction.intervals import Mean, mean
 from tests.bench.compaction.measures import share
 from tests.bench.compaction.own import TRIMS
 from tests.bench.compaction.page import PAGE, put, section
-from tests.bench.compaction.questions import Asked, answered, asked, found
+from tests.bench.compaction.questions import DIGESTS, KINDS, PRESENT, Asked, answered, asked, found
 from tests.bench.compaction.ready import Ready, all_cases, ready
 from tests.bench.compaction.runs import STRATEGIES
 from tests.bench.compaction.sessions import files
@@ -33,6 +33,8 @@ ORDER = (
 """Of the rows of a table."""
 EVERY = {**STRATEGIES, **TRIMS, **others.there()}
 MEASURES = ("FRR_ctx", "VLR", "keys", "questions", *honest.CLASSES)
+BY_KIND = ("past", "present", *KINDS)
+"""Keys found of fresh questions: of those in `PRESENT`, of the others, and of each kind."""
 
 
 class Scored(NamedTuple):
@@ -67,7 +69,9 @@ def main() -> int:
     words.add_argument("--half", choices=("tuned", "reported", "all"), default="all")
     words.add_argument("--strategy", action="append", metavar="NAME", help="by its whole name; may be repeated")
     words.add_argument("--budget", type=int, action="append", metavar="P", help="percent; may be repeated")
-    words.add_argument("--asked", action="store_true", help="only cases with questions")
+    words.add_argument(
+        "--asked", nargs="?", const="questions", choices=DIGESTS, help="only cases with questions; those of which file"
+    )
     words.add_argument("--misses", action="store_true", help="the keys that were not found too")
     words.add_argument("--jobs", type=int, default=2)
     words.add_argument("--write", action="store_true", help="the rows of what was run, into docs/compaction.md")
@@ -76,7 +80,7 @@ def main() -> int:
     if not paths:
         print("the shared transcripts are not here", file=sys.stderr)
         return 2
-    questions = {one.case: one for one in asked()}
+    questions = {one.case: one for one in asked(given.asked or "questions")}
     cases = [
         case
         for case in all_cases(paths)
@@ -91,10 +95,12 @@ def main() -> int:
     for label, rows in groups(runs):
         print(f"\n{label}")
         print("\n".join(table(rows)))
+        if "present" in rows[0].scores:
+            print("\n".join(table(rows, BY_KIND)))
     return 0
 
 
-LABELS = ("reported half", "reported half, other programs", "tuned half", "tuned half, other programs")
+LABELS = ("reported half", "reported half, other programs", "tuned half", "tuned half, other programs", "fresh half")
 """Of the tables, in their order."""
 
 
@@ -122,7 +128,8 @@ def page(runs: Sequence[Scored], before: str = "") -> Iterator[str]:
             continue
         rows, old = made[label], _old(before, label)
         cases = max(len({run.case for run in rows}), old[0])
-        questions = sum(len(one.questions) for one in asked() if one.case in {run.case for run in rows})
+        name = "questions_fresh" if label == "fresh half" else "questions"
+        questions = sum(len(one.questions) for one in asked(name) if one.case in {run.case for run in rows})
         yield f"**{label.capitalize()}** ({cases} cases, {max(questions, old[1])} questions)"
         yield ""
         yield f"| | tokens | {' | '.join(names.values())} | used |"
@@ -167,12 +174,12 @@ def cell(one: Mean | None) -> str:
     return "" if one is None else f"{100 * one.mean:.1f} ({100 * one.low:.0f} to {100 * one.high:.0f})"
 
 
-def table(runs: Sequence[Scored]) -> Iterator[str]:
+def table(runs: Sequence[Scored], measures: Sequence[str] = MEASURES) -> Iterator[str]:
     """Means with intervals, a line for each strategy and budget."""
-    yield f"{'':22}  %   n  " + "  ".join(f"{name[:16]:>16}" for name in MEASURES) + "   used"
+    yield f"{'':22}  %   n  " + "  ".join(f"{name[:16]:>16}" for name in measures) + "   used"
     for name, budget in dict.fromkeys((run.strategy, run.budget) for run in runs):
         some = [run for run in runs if (run.strategy, run.budget) == (name, budget)]
-        means = [mean([run.scores[measure] for run in some]) for measure in MEASURES]
+        means = [mean([run.scores.get(measure) for run in some]) for measure in measures]
         cells = [
             f"{'-':>16}"
             if one is None
@@ -226,7 +233,8 @@ def run(own: Honest, name: str, budget: int, generic: frozenset[honest.Item], mi
     if misses and own.asked is not None:
         _missed(own.asked, honest.whole(honest.said(made)), f"{case.name} {name} {budget}")
     scores = scores_of(own, made, generic)
-    return Scored(case.name, half(case), case.main, name, budget, scores, sum(tokens(made)) / own.one.total)
+    part = half(case) if own.asked is None else own.asked.half
+    return Scored(case.name, part, case.main, name, budget, scores, sum(tokens(made)) / own.one.total)
 
 
 def scores_of(own: Honest, made: Sequence[Content], generic: frozenset[honest.Item]) -> dict[str, float | None]:
@@ -236,8 +244,17 @@ def scores_of(own: Honest, made: Sequence[Content], generic: frozenset[honest.It
     scores: dict[str, float | None] = {"FRR_ctx": share(*items), "VLR": share(*lines), "keys": None, "questions": None}
     if own.asked is not None:
         scores["keys"], scores["questions"] = answered(own.asked.questions, text)
+        scores |= by_kind(own.asked, text)
     there = honest.kept(own.facts, text)
     return scores | {measure: share(*there.get(measure, (0, 0))) for measure in honest.CLASSES}
+
+
+def by_kind(one: Asked, text: str) -> dict[str, float | None]:
+    """The share of the keys found, of the questions of each kind; nothing where they have none."""
+    kinds = {kind: [ask for ask in one.questions if ask.kind == kind] for kind in KINDS}
+    kinds["present"] = [ask for ask in one.questions if ask.kind in PRESENT]
+    kinds["past"] = [ask for ask in one.questions if ask.kind in KINDS and ask.kind not in PRESENT]
+    return {kind: answered(some, text)[0] for kind, some in kinds.items() if some}
 
 
 def _missed(one: Asked, text: str, label: str) -> None:

@@ -10,20 +10,22 @@ import pytest
 from tests.bench.compaction import questions
 from tests.bench.compaction.cases import contents, numbered, of_session, read
 from tests.bench.compaction.honest import said, whole
-from tests.bench.compaction.questions import Question, answered, asked
+from tests.bench.compaction.questions import DIGESTS, FOLDER, KINDS, PRESENT, Question, answered, asked
 from tests.effort import some
 from tests.shared import shared
 
 ASKED = asked()
+FRESH = asked("questions_fresh")
 
 
-def test_the_file_of_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", DIGESTS)
+def test_the_file_of_the_digest(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A changed question is refused."""
-    changed = tmp_path / "questions.json"
-    changed.write_bytes(questions.PATH.read_bytes().replace(b'"ask": "W', b'"ask": "w', 1))
-    monkeypatch.setattr(questions, "PATH", changed)
+    changed = (FOLDER / f"{name}.json").read_bytes().replace(b'"ask": "W', b'"ask": "w', 1)
+    (tmp_path / f"{name}.json").write_bytes(changed)
+    monkeypatch.setattr(questions, "FOLDER", tmp_path)
     with pytest.raises(ValueError, match="not the file of its digest"):
-        asked()
+        asked(name)
 
 
 def test_enough_of_both_halves() -> None:
@@ -32,14 +34,25 @@ def test_enough_of_both_halves() -> None:
     assert len({*sessions}) == len(sessions) >= 20
     counts = {half: sum(len(one.questions) for one in ASKED if one.half == half) for half in ("tuned", "reported")}
     assert sum(counts.values()) >= 120 and min(counts.values()) >= 60
-    for one in ASKED:
+    for one in (*ASKED, *FRESH):
         for question in one.questions:
             assert question.ask.endswith("?") and question.keys
             for pattern in (*question.keys, question.used):
                 assert not re.search(pattern, ""), pattern
 
 
-@pytest.mark.parametrize("one", some(ASKED, 4), ids=lambda one: one.case)
+def test_enough_fresh_ones() -> None:
+    """At least 60 over ten sessions that the others do not use, six of each; half of them about the present."""
+    sessions = {one.case.rpartition(":")[0] for one in FRESH}
+    assert len(sessions) == len(FRESH) >= 10 and min(len(one.questions) for one in FRESH) >= 6
+    assert sessions.isdisjoint(one.case.rpartition(":")[0] for one in ASKED)
+    kinds = [question.kind for one in FRESH for question in one.questions]
+    assert len(kinds) >= 60 and {*kinds} == {*KINDS} and 2 * sum(kind in PRESENT for kind in kinds) >= len(kinds)
+    assert len({question.id for one in FRESH for question in one.questions}) == len(kinds)
+    assert all(question.at > one.cut for one in FRESH for question in one.questions)
+
+
+@pytest.mark.parametrize("one", [*some(ASKED, 4), *some(FRESH, 2)], ids=lambda one: one.case)
 def test_prefix_has_the_keys(one: questions.Asked) -> None:
     """Every key stands in the prefix, and what came next uses what was asked for."""
     name, _, number = one.case.rpartition(":")

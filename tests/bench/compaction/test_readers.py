@@ -12,7 +12,8 @@ from tests.bench.compaction import made, others, readers
 from tests.bench.compaction.cases import Case, split, tokens
 from tests.bench.compaction.honest import common, facts, later, said, whole
 from tests.bench.compaction.own import TRIMS
-from tests.bench.compaction.readers import Honest, Scored, page, run
+from tests.bench.compaction.questions import Asked, Question
+from tests.bench.compaction.readers import Honest, Scored, by_kind, page, run
 from tests.bench.compaction.ready import Ready, make_ready
 
 
@@ -45,6 +46,20 @@ def test_a_half_that_is_not_run() -> None:
     both = "\n".join(page([scored("cozempic", 10, 0.75)._replace(half="reported")], tuned))
     assert both.startswith("**Reported half** (1 cases") and tuned.strip() in both
     assert "\n".join(page([scored("cozempic", 10, 0.75)._replace(half="reported")], both)) == both
+
+
+def test_by_kind(case: Ready) -> None:
+    """Each kind that is asked for, the present and the past together; the first questions have none."""
+    kinds = {"goal": ["one"], "state": ["two", "three"], "open": ["four"]}
+    fresh = [Question("?", keys, "x", kind=kind) for kind, keys in kinds.items()]
+    found = {"goal": 1, "past": 1, "state": 0.5, "open": 0, "present": 0.25}
+    assert by_kind(Asked("made", 1, "fresh", fresh), "one, three") == found
+    first = Asked("made", 1, "tuned", [Question("?", ["one"], "x")])
+    assert by_kind(first, "one") == {}
+    prefix = said(case.contents)
+    own = Honest(case, later(prefix, []), facts(prefix), first._replace(half="fresh"))
+    made_by = run(own, "ctxkit extract", 25, common([]))
+    assert made_by is not None and [label for label, _ in readers.groups([made_by])] == ["fresh half"]
 
 
 def test_trims(case: Ready) -> None:
