@@ -588,6 +588,8 @@ def _failed(call: LogCall, failure: Failure, err: bytes = b"") -> LogRun:
         else:
             text = failure.text.partition("\n")[0].removesuffix(":")  # what it lists is left out
             streams.out(Styled(path, "bold"), *_after(path, text))
+    if not call.as_json and FORMS.get(call.command, PLAIN).silent(call.given):  # as of one log: errors alone
+        return LogRun(b"", err + printed.err + printed.out, failure.code, (failure.hint,) if failure.hint else ())
     return LogRun(printed.out, err + printed.err, failure.code, (failure.hint,) if failure.hint else ())
 
 

@@ -288,6 +288,19 @@ def test_ruined(mixed: Path, words: str) -> None:
     assert ("1 file of JSON of another shape left out" in ran.err) == (not goes_on and "-q" not in words)
 
 
+@pytest.mark.parametrize("name", ["nul", "page", "lost", "stopped", "a"])
+def test_a_log_and_its_folder_end_alike(mixed: Path, tmp_path: Path, name: str) -> None:
+    """`check` judges a file as it judges the folder that holds it; with -q nothing is printed but errors."""
+    folder = tmp_path / "one"
+    folder.mkdir()
+    for path in mixed.glob(f"{name}.jsonl*"):
+        path.rename(folder / path.name)
+    alone, below = (ctxkit("check", "-q", place) for place in (folder / f"{name}.jsonl", folder))
+    assert (alone.code, alone.text, below.text) == (below.code, "", "")
+    assert alone.code == (65 if name in ("nul", "page", "lost") else 0)
+    assert (alone.code == 0) == (not alone.err) == (not below.err)
+
+
 def test_listed_names(tmp_path: Path) -> None:
     """A NUL byte in a list says that names end with one; a name that is no text is kept."""
     file = tmp_path / "list"
