@@ -505,8 +505,8 @@ def _ends_line(source: Source, offset: int) -> bool:
 def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, asked: bool) -> None:
     """Raises UnknownFormat for a file that is not a log, and must not become one.
 
-    It holds text but not one record, or only NUL bytes; or, if no format was `asked` for, it does not begin as a log does and is mostly
-    damage: a page with messages as examples.
+    It holds text but not one record, or only NUL bytes; or, if no format was `asked` for, it does not begin as a log
+    does and is mostly damage: a page with messages as examples.
     """
     held = transcript.rows + len(transcript.ops)
     if not transcript.damage or (held and (asked or transcript.ops or len(transcript.damage) <= held)):

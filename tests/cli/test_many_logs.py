@@ -301,6 +301,11 @@ def test_a_log_and_its_folder_end_alike(mixed: Path, tmp_path: Path, name: str) 
     assert (alone.code == 0) == (not alone.err) == (not below.err)
 
 
+def test_notes_are_named(mixed: Path) -> None:
+    """A line of check over a folder names the kinds of its notes as of its problems."""
+    assert "stopped.jsonl: 3 messages, 0 ops: nothing found, 1 note: no-result" in ctxkit("check", mixed).text
+
+
 def test_listed_names(tmp_path: Path) -> None:
     """A NUL byte in a list says that names end with one; a name that is no text is kept."""
     file = tmp_path / "list"

@@ -52,7 +52,7 @@ def goes_with_turn(pieces: Sequence[CodexItem]) -> bool:
 
 
 def is_rules(words: str) -> bool:
-    """Whether a developer's text is Codex's own: sandbox, modes, skills. What hooks and the user's config say is not."""
+    """Whether a developer's text is Codex's own: sandbox, modes, skills; not what hooks and the user's config say."""
     return words.lstrip().lower().startswith(_DEVELOPER)
 
 
