@@ -54,7 +54,6 @@ def test_the_best_hit_is_suggested(tmp_path: Path) -> None:
     path.write_bytes(lines(*(message("user", text, n) for n, text in enumerate([*texts, "wind", "ice"], 1))))
     good("forget", path, "1-4")
     ran = good("recall", path, "--about", "what's the port of the server?")
-    assert ran.text.index("many other words") < ran.text.index("server port")
     assert [one in ran.text for one in texts[:3]] == [True, False, True] and f"recall {path} 3 --apply" in ran.err
 
 
