@@ -42,7 +42,8 @@ def test_by_day_and_topic(logs: Path) -> None:
         "  b.jsonl#1 now the schema  1 message",
         "    2  assistant  2026-02-02T10:02:00Z  28 %  in the context",
     ]
-    assert ran.err == "3 messages in 2 topics, 2 days, of 2 logs; % of the best\nto read the best: ctxkit show a.jsonl 1-2\n"
+    counted = "3 messages in 2 topics, 2 days, of 2 logs; % of the best"
+    assert ran.err == f"{counted}\nto read the best: ctxkit show a.jsonl 1-2\n"
     assert good("recall", "a.jsonl", "b.jsonl", "--about", "server port").text == ran.text
 
 
