@@ -83,6 +83,7 @@ CODEX = [
             "content": [{"type": "output_text" if role == "assistant" else "input_text", "text": words}]}}
         for role, words in (
             ("developer", "<permissions instructions>\nThe sandbox is read-only.\n</permissions instructions>"),
+            ("developer", "What a hook of the user says."),
             ("user", "<environment_context>\n<cwd>/old</cwd>\n</environment_context>"),
             ("user", "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"),
             ("user", "hi"), ("assistant", "hello"),
@@ -91,7 +92,7 @@ CODEX = [
 ]  # fmt: skip
 FOREIGN = {
     "copilot-cli": (COPILOT, ["Copilot"], ["hi", "hello"]),
-    "codex": (CODEX, ["sandbox", "/old"], ["Use tabs.", "hi", "hello"]),
+    "codex": (CODEX, ["sandbox", "/old"], ["hook of the user", "Use tabs.", "hi", "hello"]),
 }
 
 

@@ -361,7 +361,7 @@ FLAGS: dict[str, Flag] = {
         Flag("-e --text", "The text to find; then all words are logs. Repeat for alternatives.", "TEXT"),
         Flag("--textfile", "Write to this file, replaced as a whole, for node_exporter.", "FILE", writes=True),
         Flag("--thread", "Messages of this thread, or of no thread.", "NAME", on={"add": "The thread of the message."}),
-        Flag("--timeout", "Stop a query that takes longer (30s; off).", "TIME"),
+        Flag("--timeout", "Stop a query that takes longer (30s; off; 5m unless it is said).", "TIME"),
         Flag("--to", "The format.", CHOICES, on={"resume": "The agent (default: the log's own)."}),
         Flag("--tokens", "Tokens of the context before and after each op."),
         Flag("--tool", "Calls of these tools, and their results.", "GLOB"),

@@ -114,7 +114,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     from ctxkit.measure.size import Measuring, uncached, uncached_line
 
     log.weigh(log.state_with(op))  # the token log also has figures for a refusal
-    yield ["Leaving the context:"]
+    yield [f"Leaving the context{', with how well each fits in % of the best' if log.ranked.scores else ''}:"]
     shown = log.names()
     measuring = Measuring(Counting(log))
     yield from listing(log, [name for name in shown if name in leaving])

@@ -99,7 +99,9 @@ class LogSearch:
         self.totals = [0, 0, 0, 0]
         """Hits, exchanges and days, and the logs that these are of."""
         self.first_away = ""
-        """How to read and to bring back the first hit that is out of the context, in lines."""
+        """How to read and to bring back the first hit that is out of the context, in lines; with
+        --about the best of the first log with one.
+        """
         self.found_in_file: int | None = None
         self.failed = ExitCode.DONE
         """The highest code of the logs that could not be searched."""
@@ -391,11 +393,16 @@ class LogSearch:
 
     def _keep_away(self, log: Log, hits: Iterator[SearchHit]) -> Iterator[SearchHit]:
         """Yield the hits, and set `first_away`."""
+        best: SearchHit | None = None
+        scores = log.ranked.scores
         for hit in hits:
-            if not self.first_away and hit.visibility.kind != IN and not hit.by and log.opening.conversation is None:
-                path = str(log.opening.path or "-")
-                self.first_away = ways_back(log, hit, shlex.quote(self.names.get(path, path)))
+            away = hit.visibility.kind != IN and not hit.by and log.opening.conversation is None
+            better = best is None or scores.get(hit.name, 0) > scores.get(best.name, 0)
+            best = hit if away and better and not self.first_away else best
             yield hit
+        if best is not None:
+            path = str(log.opening.path or "-")
+            self.first_away = ways_back(log, best, shlex.quote(self.names.get(path, path)))
 
     def print_count(self, name: str, count: int) -> None:
         """Print the number of hits of a log, as grep -c does, or its name if it has any, as grep -l does."""

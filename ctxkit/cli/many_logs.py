@@ -29,7 +29,7 @@ from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.capture import Manner, captured
 from ctxkit.cli.terminal.event_log import Kind
-from ctxkit.cli.terminal.style import ERROR, Line, Styled
+from ctxkit.cli.terminal.style import ERROR, WARNING, Line, Styled
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import (
@@ -145,7 +145,7 @@ def _tables(given: Mapping[str, Any]) -> bool:
 
 
 class CheckForm(Form):
-    """`check`: how many messages, ops and problems, and which kinds of problem."""
+    """`check`: how many messages, ops, problems and notes, and their kinds."""
 
     json_inside = True
 
@@ -155,10 +155,12 @@ class CheckForm(Form):
                 raise Usage(f"--{flag} is for one log, and several were named: nothing was changed", "name one")
 
     def lines(self, run: Ended) -> Iterator[Line]:
-        kinds = Counter(one["code"] for one in run.values if "code" in one and not one.get("note"))
-        codes = ", ".join(f"{code} × {n}" if n > 1 else code for code, n in kinds.items())
+        kinds = Counter((one["code"], bool(one.get("note"))) for one in run.values if "code" in one)
+        codes: Line = []
+        for (code, note), n in sorted(kinds.items(), key=lambda kind: kind[0][1]):  # notes last, as in the count
+            codes += [", " if codes else ": ", Styled(f"{code} × {n}" if n > 1 else code, WARNING if note else ERROR)]
         for line in super().lines(run):
-            yield [*line, ": ", Styled(codes, ERROR)] if codes else line
+            yield [*line, *codes]
 
     def value(self, run: Ended) -> dict[str, Any]:
         findings = [{k: v for k, v in one.items() if k != "log"} for one in run.values if "code" in one]
@@ -586,6 +588,8 @@ def _failed(call: LogCall, failure: Failure, err: bytes = b"") -> LogRun:
         else:
             text = failure.text.partition("\n")[0].removesuffix(":")  # what it lists is left out
             streams.out(Styled(path, "bold"), *_after(path, text))
+    if not call.as_json and FORMS.get(call.command, PLAIN).silent(call.given):  # as of one log: errors alone
+        return LogRun(b"", err + printed.err + printed.out, failure.code, (failure.hint,) if failure.hint else ())
     return LogRun(printed.out, err + printed.err, failure.code, (failure.hint,) if failure.hint else ())
 
 

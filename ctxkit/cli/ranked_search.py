@@ -120,7 +120,7 @@ class RankedSearch(LogSearch):
             named = shlex.quote(logs[first[0].log][0])
             streams.say(
                 f"{layout.count(len(found), 'message')} in {layout.count(topics, 'topic')}, "
-                f"{layout.count(len(days), 'day')}, of {searched}"
+                f"{layout.count(len(days), 'day')}, of {searched}; % of the best"
             )
             shown = exchange_of(logs[first[0].log][1], first[1])
             streams.say(f"to read the best: ctxkit show {named} {shown}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
@@ -20,7 +21,7 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import ExitCode, ReadFailed, Usage, reason_of
-from ctxkit.fleet.database import Database, QueryResult, parquet
+from ctxkit.fleet.database import Database, QueryResult, parquet, too_long
 from ctxkit.fleet.tables import TABLES
 from ctxkit.fleet.views import VIEWS
 from ctxkit.store.atomic import create
@@ -154,8 +155,7 @@ def answer(opened: Callable[[str], Database], sql: str, printing: Printing, time
     if target not in (None, STDOUT) and os.path.lexists(target):  # before minutes of work; `create` checks it again
         create(target, [])
     with closing(opened(config["sql.memory_limit"])) as database, bounded(database.memory):
-        result = database.query(sql, limit)
-        counted = _Counted(result)
+        counted = _Counted(database, sql, limit)
         if form == "parquet":
             pieces: Iterator[bytes] = parquet(counted)
         elif form == "table" and target is None:
@@ -199,14 +199,22 @@ def bounded(more: int) -> Iterator[None]:
 
 
 class _Counted(QueryResult):
-    """A result that counts its rows while they are read."""
+    """The result of a query that counts its rows while they are read, for as long as `limit` seconds, if it is said.
 
-    def __init__(self, result: QueryResult) -> None:
+    To print them counts too: a short query may have rows for hours. What a person reads in a pager takes any time.
+    """
+
+    def __init__(self, database: Database, sql: str, limit: float | None) -> None:
+        self._until = None if limit is None or streams.Streams.pager is not None else time.monotonic() + limit
+        result = database.query(sql, limit)
         super().__init__(result.columns, result.schema, result.batches())
         self.rows_read = 0
+        self._limit = limit
 
     def batches(self) -> Iterator[Any]:
         for batch in super().batches():
+            if self._until is not None and time.monotonic() > self._until:
+                raise too_long(self._limit)
             self.rows_read += batch.num_rows
             yield batch
 

@@ -171,8 +171,7 @@ def _made(found: CompactionPlan) -> CompactionOutcome:
 
 def headline(made: CompactionOutcome) -> str:
     """The first line of the report of a compact."""
-    less = round(100 * (made.before - made.after) / max(made.before, 1))  # a provider's count may be 0
-    return f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
+    return f"Context condensed ({made.before:,} → {made.after:,} tokens)"
 
 
 def goal_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:

@@ -115,6 +115,20 @@ class EditFigures(msgspec.Struct):
         return ", ".join([f"{count} {word}" for count, word in counted if count] + ["other order"] * self.moved)
 
 
+def without_emptied(blocks: Sequence[DraftBlock], offer: Mapping[str, DraftBlock]) -> list[DraftBlock]:
+    """The blocks; one whose words and parts were all taken away is out, as no model is sent an empty message."""
+
+    def empty(block: DraftBlock) -> bool:
+        return not any(isinstance(piece, FoldedPart) or piece.strip() for piece in block.pieces)
+
+    return [
+        msgspec.structs.replace(block, out=True)
+        if empty(block) and block.label in offer and not empty(offer[block.label])
+        else block
+        for block in blocks
+    ]
+
+
 def decide(
     state: State, at: LogPosition, offer: EditOffer, blocks: Sequence[DraftBlock], literal: Literal, was: str = ""
 ) -> Decision:

@@ -74,7 +74,7 @@ HEAD = """\
 # The context of {name}. After the edit it holds what is below without a # in front.
 #
 # A line %% NUMBER TIME ROLE begins a message; its text follows, as it is.
-#   take out    delete the message, or put a # in front of its %% line
+#   take out    delete the message or all its text, or put a # in front of its %% line
 #   bring back  take away the # in front of a %% line: one is enough
 #   reorder     move messages, %% line and text together
 #   change      the text (also of a result) or the role; %%> is a part without text, such as a call: keep, move, delete

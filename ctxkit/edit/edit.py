@@ -24,7 +24,7 @@ from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.edit import plain as plainly
 from ctxkit.edit.arrange import arranged
-from ctxkit.edit.decide import EditOffer, decide, live, mistakes
+from ctxkit.edit.decide import EditOffer, decide, live, mistakes, without_emptied
 from ctxkit.edit.draft import PREVIEW, Base, DraftBlock, FoldedPart, Piece, based, pieces
 from ctxkit.edit.parse import Parsed, base_of, parse
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
@@ -135,9 +135,10 @@ class Editing:
             error.name("draft")
             raise error
         as_it_was = bool(parsed.blocks) and self.base.live == live(())  # the context was empty, and still is
-        if all(block.out for block in parsed.blocks) and not as_it_was:
+        blocks = without_emptied(parsed.blocks, self.offer.blocks)
+        if all(block.out for block in blocks) and not as_it_was:
             raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
-        decision = decide(self.state, self.at, self.offer, parsed.blocks, self._literal, self.base.live)
+        decision = decide(self.state, self.at, self.offer, blocks, self._literal, self.base.live)
         if decision.op is not None:
             decision.notes += self._came(self.log)
         return decision

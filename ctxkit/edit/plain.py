@@ -50,7 +50,7 @@ HEAD = """\
 # The context of {name} as a conversation. After the edit it holds what is below without a # in front.
 #
 # A line [TIME] NAME: TEXT begins a message; its text may go on in the next lines, as it is.
-#   take out    delete the message, or put a # in front of its [TIME]
+#   take out    delete the message or all its text, or put a # in front of its [TIME]
 #   bring back  take away the # in front of a [TIME]: one is enough
 #   reorder     move messages, with all their lines
 #   change      the text; times and names stay

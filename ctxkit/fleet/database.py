@@ -39,8 +39,8 @@ SPARE = 64
 """Files that may be opened besides those of the dataset."""
 PATIENCE = 2.0
 """Seconds to wait for a query that was stopped. A single call of a function may go on for longer."""
-MEMORY = "50%"
-"""Memory that DuckDB may use, if nothing else is said: half of the machine's."""
+MEMORY = "25%"
+"""Memory that DuckDB may use, if nothing else is said: a quarter of the machine's."""
 READS = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statements that only read; MULTI is a PIVOT."""
 READ_HINT = "begin with SELECT, FROM or WITH"
@@ -207,8 +207,7 @@ class Database:
                     found = made.get(timeout=None if timeout is None else max(0.0, timeout - waited))
                     waited += time.monotonic() - began
                 except queue.Empty:
-                    text = f"the query ran longer than {timeout:g} s and was stopped"
-                    raise BadQuery(text, "--timeout with more, or a query that reads less") from None
+                    raise too_long(timeout) from None
                 if found is None:
                     return
                 if isinstance(found, BaseException):
@@ -333,6 +332,12 @@ def _put(made: queue.Queue[Any], value: Any, stopped: threading.Event) -> bool:
             continue
         return True
     return False
+
+
+def too_long(timeout: float | None) -> BadQuery:
+    """The error for a query that ran longer than so many seconds."""
+    text = f"the query ran longer than {timeout:g} s and was stopped"
+    return BadQuery(text, "--timeout with more, or off; or a query that reads less")
 
 
 def _no_memory() -> BadQuery:

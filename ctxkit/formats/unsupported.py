@@ -25,6 +25,8 @@ _SHAPES: tuple[tuple[frozenset[str], str, str], ...] = tuple(
         ("chat user_id share_id", "an export of Open WebUI", "the list below chat.messages can be read"),
         ("run_type inputs", "runs of LangSmith", "the messages in a run's inputs can be read"),
         ("conversation_id history valid_history_range", "a conversation of Kiro CLI", ""),
+        ("messages updated_at cumulative_token_usage", "a thread of Zed", ""),
+        ("zed version messages", "a text thread of Zed", ""),
         ("schema_version steps agent", "a trajectory in ATIF", "the agent's own session file may be one that is read"),
         ("conversations", "conversations as of ShareGPT", ""),
         ("trajectory history", "a trajectory of SWE-agent", ""),

@@ -30,6 +30,7 @@ from ctxkit.logfile import ownership
 from ctxkit.logfile.empty_messages import LARGE, silence
 from ctxkit.logfile.history import begun_anew, hint_of, joined
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
+from ctxkit.store.folder import ONLY_NULS, RUINED
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.records import RecordLines, RecordReader
@@ -504,8 +505,8 @@ def _ends_line(source: Source, offset: int) -> bool:
 def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, asked: bool) -> None:
     """Raises UnknownFormat for a file that is not a log, and must not become one.
 
-    It holds text but not one record; or, if no format was `asked` for, it does not begin as a log does and is mostly
-    damage: a page with messages as examples.
+    It holds text but not one record, or only NUL bytes; or, if no format was `asked` for, it does not begin as a log
+    does and is mostly damage: a page with messages as examples.
     """
     held = transcript.rows + len(transcript.ops)
     if not transcript.damage or (held and (asked or transcript.ops or len(transcript.damage) <= held)):
@@ -513,6 +514,8 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, ask
     begins = _begins(source.read(0, 1 << 10))
     if held and begins:
         return
+    if not held and all(one.code == "nul-block" for one in transcript.damage):
+        raise UnknownFormat(f"{name}: {ONLY_NULS}: it is no log any more", RUINED)
     for one in transcript.damage:
         if held or one.code not in FRAGMENTS or not begins:
             error = None

@@ -57,11 +57,14 @@ def context_limit(
     if known is None:
         return stated
     said = f"model {model}" + (f" in {PROGRAMS[program][0]}" if program in PROGRAMS else "")
-    return _by_log(log, known, said) if own else ContextLimit(known, said)
+    return _by_log(log, known, said, PROGRAMS.get(program, ("its program",))[0]) if own else ContextLimit(known, said)
 
 
-def _by_log(log: OpenLog, known: int, said: str) -> ContextLimit:
-    """The limit by the log: of the model's windows, the smallest that no request or compaction exceeds."""
+def _by_log(log: OpenLog, known: int, said: str, program: str) -> ContextLimit:
+    """The limit by the log: of the model's windows, the smallest that no request or compaction exceeds.
+
+    `program`: how the log's program is called.
+    """
     sizes = windows(log.model)
     if len(sizes) < 2:
         return ContextLimit(known, said)
@@ -69,12 +72,13 @@ def _by_log(log: OpenLog, known: int, said: str) -> ContextLimit:
     automatic = [one.tokens for one in compactions if one.automatic]
     largest = max([*_requests(log), *(one.tokens for one in compactions)], default=0)
     found = min((size for size in sizes if size >= largest), default=max(sizes))
+    by_itself = f"{program} compacted by itself at {automatic[-1]:,} tokens" if automatic else ""
     if automatic:
-        known, said = found, f"an automatic compaction at {automatic[-1]:,} tokens"
+        known, said = found, by_itself
     if largest > known or (automatic and largest > max(automatic)):
-        known, said = found, f"a request of {largest:,} tokens"
+        known, said = found, f"a request had {largest:,} tokens"
     if automatic and automatic[-1] < FAR * known:
-        said += f"; it compacted automatically at {automatic[-1]:,}: a threshold set by the user"
+        said = f"{said if said == by_itself else f'{said}; {by_itself}'}: a threshold set by the user"
     return ContextLimit(known, said)
 
 

@@ -40,9 +40,9 @@ class NextRequest(msgspec.Struct, frozen=True):
         """The cost in words, on one line."""
         cached = "it is not known how many are cached"
         if self.cached is not None:
-            cached = f"{self.cached:,} cached" if self.cached else "none cached"
+            cached = f"{self.cached:,} of them cached" if self.cached else "none of them cached"
         since = "" if self.idle is None else f"; the newest message is {_spoken(self.idle)} old"
-        return f"next request: {self.tokens:,} tokens ({self.counter}), {cached}{since}{self._cost}"
+        return f"the next request sends {self.tokens:,} tokens ({self.counter}), {cached}{since}{self._cost}"
 
     @property
     def _cost(self) -> str:

@@ -17,10 +17,8 @@ from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import registry
 from ctxkit.formats.codex.threads import file_id, older_pages
 from ctxkit.formats.session_folders import START, head
-from ctxkit.store.folder import Known, file_name, ruined, sidecar_name, walk, without_sidecars
+from ctxkit.store.folder import RUINED, Known, file_name, ruined, sidecar_name, walk, without_sidecars
 from ctxkit.store.source import start_of
-
-RUINED = "bring it back from a backup, or move it away; ctxkit salvage FILE keeps what can be read"
 
 
 class LogFile(NamedTuple):

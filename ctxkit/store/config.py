@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -210,11 +210,13 @@ class Config:
             return
         said = own or self._unsaid == "all" or (raw is not None and said_config.is_said(file, raw, self._env))
         known: dict[str, int] | None = None
-        wrong, not_said = 0, []
+        wrong = 0
+        only: list[tuple[int, str]] = []
+        not_said: list[str] = []
         for path, value in tomlread.flat(table, is_key):
             known = tomlread.lines(text) if known is None else known
             try:
-                if not self._lay_one(path, value, file, known, own=own, said=said):
+                if not self._lay_one(path, value, file, known, only, own=own, said=said):
                     not_said.append(".".join(path))
             except BadConfig as error:
                 self._wrong(error)
@@ -222,32 +224,56 @@ class Config:
                 if wrong == LISTED:
                     self._wrong(BadConfig(f"{file}: perhaps there is more: no further key was read"))
                     break
-        if not_said:
-            not_said.sort(key=lambda name: key_of(name).unsaid)  # what would act is not hidden behind what is shown
-            more = f" and {len(not_said) - LISTED} more" if len(not_said) > LISTED else ""
-            names = ", ".join(name[:80] for name in not_said[:LISTED])
-            accept = self._accept or "ctxkit config LOG accept"
-            why = "not said by you on this machine"
-            notice = f"{file}: ignored, {why}: {names}{more}; to accept: {accept}"  # ends with the line to type
-            self._ignored(f"{file}: {names}{more}: {why}", accept, notice)
+        not_said.sort(key=lambda name: key_of(name).unsaid)  # what would act is not hidden behind what is shown
+        self._name_ignored(file, only, not_said)
+
+    def _name_ignored(self, file: Path, only: Sequence[tuple[int, str]], not_said: Sequence[str]) -> None:
+        """Name the keys of a folder's file that have no effect, on one line that ends with what to type.
+
+        `only`: line and name of those that never count from there; `not_said`: those that an accept lets count.
+        """
+        never = _listed([name for _, name in only])
+        if only and not not_said:
+            lines, verb = ",".join(str(line) for line, _ in only[:LISTED]), "counts" if len(only) == 1 else "count"
+            self._ignored(f"{file}:{lines}: {never} {verb} {ONLY.removeprefix('counts ')}")
+        elif not_said:
+            accept, unsaid = self._accept or "ctxkit config LOG accept", "not said by you on this machine"
+            first = f"{never} ({ONLY.removeprefix('counts ')}), " if only else ""
+            names = _listed(not_said)
+            self._ignored(
+                f"{file}: {names}: {unsaid}", accept, f"{file}: ignored, {first}{unsaid}: {names}; to accept: {accept}"
+            )
 
     def _lay_one(
-        self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool, said: bool
-    ) -> bool:
-        """Override the setting of one key. Returns False if it does not count because nobody here said the file."""
+        self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], only: list[tuple[int, str]], *,
+        own: bool, said: bool,
+    ) -> bool:  # fmt: skip
+        """Override the setting of one key. Returns False if it does not count because nobody here said the file.
+
+        `only`: gets its line and name if it never counts from there.
+        """
         name = ".".join(path)
         if (value == {} and is_table(path)) or (name == OWNER and not own):
             return True
         place = f"{file}:{tomlread.line_of(known, name)}"
         key = key_of(name, f"{place}: ")
         if not own and not (isinstance(value, dict) or key.counts_from_folder(_checkable(key, value))):
-            self._ignored(f"{place}: {name} {ONLY}")
+            if self._strict:
+                self._ignored(f"{place}: {name} {ONLY}")
+            else:
+                only.append((tomlread.line_of(known, name), name))
             return True
         if not said and (self._unsaid == "none" or not key.unsaid):
             require(key, name, value, f"{place}: ")
             return False
         self._set(key, name, value, place, f"{place}: ")
         return True
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of these names, and how many more there are."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(name[:80] for name in names[:LISTED]) + more
 
 
 def load(

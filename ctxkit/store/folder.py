@@ -18,6 +18,9 @@ from ctxkit.core.text.json_text import loads
 SIDECAR = ".ctxkit"
 LOG_ENDINGS = (".jsonl", ".json", f".jsonl{COMPRESSED}", f".json{COMPRESSED}")
 """Ends of the names of logs."""
+RUINED = "bring it back from a backup, or move it away; ctxkit salvage FILE keeps what can be read"
+"""What to do with a file that was a log."""
+ONLY_NULS = "it holds only NUL bytes"
 FIRST_ROWS = 64
 """Rows of a file that show whether it is of JSON."""
 START = 1 << 16
@@ -165,7 +168,7 @@ def ruined(name: str, start: bytes) -> str:
     plain = start.removeprefix(b"\xef\xbb\xbf")
     text = plain.strip(b" \t\r\n\0")
     if not text:
-        return "it holds only NUL bytes" if b"\0" in plain else ""
+        return ONLY_NULS if b"\0" in plain else ""
     if text.startswith(b"<"):
         return "it holds HTML or XML"
     if not plain_name(name).endswith(".jsonl"):

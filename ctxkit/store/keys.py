@@ -415,11 +415,11 @@ KEYS: tuple[Key, ...] = (
     Key("memory.tokens", "number", 1000, "most tokens of the project's notes that export --memory adds", low=1),
     Key("memory.status", "switch", False, "a line about the project's notes in the thread status", trust="never"),
     Key("archive.dir", "text", "", "archive in which sessions are found that their agent deleted", trust="never"),
-    Key("sql.timeout", "window", "off", 'longest time of a query, "off" for any', trust="never"),
+    Key("sql.timeout", "window", "5m", 'longest time of a query and its printing, "off" for any', trust="never"),
     Key(
         "sql.memory_limit",
         "memory",
-        "50%",
+        "25%",
         "memory that a query may take: of the machine's, or a size (2GB)",
         trust="never",
     ),

@@ -302,6 +302,24 @@ def test_watch_of_ruined_files(mixed: Path) -> None:
     assert ctxkit("watch", "--once", mixed / "nul.jsonl", mixed / "page.jsonl").code == 65
 
 
+@pytest.mark.parametrize("name", ["nul", "page", "lost", "stopped", "a"])
+def test_a_log_and_its_folder_end_alike(mixed: Path, tmp_path: Path, name: str) -> None:
+    """`check` judges a file as it judges the folder that holds it; with -q nothing is printed but errors."""
+    folder = tmp_path / "one"
+    folder.mkdir()
+    for path in mixed.glob(f"{name}.jsonl*"):
+        path.rename(folder / path.name)
+    alone, below = (ctxkit("check", "-q", place) for place in (folder / f"{name}.jsonl", folder))
+    assert (alone.code, alone.text, below.text) == (below.code, "", "")
+    assert alone.code == (65 if name in ("nul", "page", "lost") else 0)
+    assert (alone.code == 0) == (not alone.err) == (not below.err)
+
+
+def test_notes_are_named(mixed: Path) -> None:
+    """A line of check over a folder names the kinds of its notes as of its problems."""
+    assert "stopped.jsonl: 3 messages, 0 ops: nothing found, 1 note: no-result" in ctxkit("check", mixed).text
+
+
 def test_listed_names(tmp_path: Path) -> None:
     """A NUL byte in a list says that names end with one; a name that is no text is kept."""
     file = tmp_path / "list"

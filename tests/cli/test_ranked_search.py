@@ -42,7 +42,8 @@ def test_by_day_and_topic(logs: Path) -> None:
         "  b.jsonl#1 now the schema  1 message",
         "    2  assistant  2026-02-02T10:02:00Z  28 %  in the context",
     ]
-    assert ran.err == "3 messages in 2 topics, 2 days, of 2 logs\nto read the best: ctxkit show a.jsonl 1-2\n"
+    counted = "3 messages in 2 topics, 2 days, of 2 logs; % of the best"
+    assert ran.err == f"{counted}\nto read the best: ctxkit show a.jsonl 1-2\n"
     assert good("recall", "a.jsonl", "b.jsonl", "--about", "server port").text == ran.text
 
 
@@ -94,7 +95,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_here(home: Path) -> None:
     """--here searches this project's sessions, by text and by topic, and names them as other commands take them."""
     ran = good("recall", "--here", "--about", "the port")
-    assert "  @2#1 Which port?  1 message\n" in ran.text and "of 2 logs\n" in ran.err
+    assert "  @2#1 Which port?  1 message\n" in ran.text and "of 2 logs; % of the best\n" in ran.err
     assert "ctxkit show @2 1" in ran.err
     assert "Which port?" in good("show", "@2", "1").text
     ran = good("recall", "--here", "Which")

@@ -94,7 +94,7 @@ def test_timeout() -> None:
     assert seconds_of(None, settings) == 30.0
     assert seconds_of("off", settings) is None
     assert seconds_of("2m", settings) == 120.0
-    assert seconds_of(None, load(None, None, {}, None)) is None
+    assert seconds_of(None, load(None, None, {}, None)) == 300.0
     with pytest.raises(BadTime):
         seconds_of("soon", settings)
 

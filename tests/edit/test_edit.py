@@ -166,6 +166,14 @@ def test_delete_reorder_change_add() -> None:
     assert [text for _, text in said(log)][-3:] == ["last answer", "mine", "third question"]
 
 
+def test_a_message_without_its_words_leaves() -> None:
+    """An emptied text takes its message out, as no model is sent an empty one."""
+    log = opened()
+    assert log.edit(log.draft().replace("it prints", "")) is not None
+    assert 5 not in log.names() and log.said.endswith("(1 left out)")
+    assert not [one for one in log.export("openai").repairs.left_out if one.startswith("empty")]
+
+
 def test_back_from_before_a_clear() -> None:
     """One number sign away, no recall could; at the time of the edit, so that it is inside the window."""
     log = opened(at=NOW)
@@ -277,11 +285,14 @@ def test_time_is_never_before_the_log(tmp_path: Path) -> None:
     assert op is not None and op.ts == "2026-02-01T10:10:00Z"
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "all"])
+@pytest.mark.parametrize("text", ["", "\n\n", "all", "no words"])
 def test_empty_is_cancelled(text: str) -> None:
     """Nothing is appended; to empty a context is another command's."""
     log = opened()
     given_text = log.draft().replace("\n%% ", "\n#%% ") if text == "all" else text
+    if text == "no words":
+        log = opened(lines(message("user", "one", 1), message("user", "one", 2)))
+        given_text = log.draft().replace("\none\n", "\n")
     with pytest.raises(NothingChanges, match="cancelled"):
         log.edit(given_text)
     assert log.ledger.entries == []

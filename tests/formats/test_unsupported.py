@@ -21,6 +21,8 @@ from ctxkit.formats.unsupported import refused, refused_file, refused_start
         ({"id": "x", "user_id": "u", "title": "t", "chat": {}, "share_id": None}, "an export of Open WebUI"),
         ({"id": "r", "run_type": "llm", "inputs": {}, "outputs": {}, "trace_id": "t"}, "runs of LangSmith"),
         ({"conversation_id": "c", "history": [], "valid_history_range": [0, 1]}, "a conversation of Kiro CLI"),
+        ({"title": "t", "messages": [], "updated_at": "", "cumulative_token_usage": {}}, "a thread of Zed"),
+        ({"id": "x", "zed": "context", "version": "0.4.0", "text": "", "messages": []}, "a text thread of Zed"),
         ({"prompt": "a", "completion": "b"}, "fine-tuning"),
         ({"type": "response.created", "response": {}}, "a stream"),
         ({"type": "function_call", "name": "f"}, "an item of Responses without a sound call_id, arguments"),

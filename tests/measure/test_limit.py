@@ -56,16 +56,16 @@ TABLE = "model claude-opus-4-6 in Claude Code"
     [
         ([(R, 150_000)], 200_000, TABLE),
         ([(R, 150_000), ("auto", 155_000), ("ask", 0), (R, 40_000)], 200_000,
-         "an automatic compaction at 155,000 tokens"),
-        ([(R, 559_000)], 1_000_000, "a request of 559,000 tokens"),
+         "Claude Code compacted by itself at 155,000 tokens"),
+        ([(R, 559_000)], 1_000_000, "a request had 559,000 tokens"),
         ([(R, 9000), ("auto", 998_000), ("ask", 0), (R, 40_000)], 1_000_000,
-         "an automatic compaction at 998,000 tokens"),
-        ([(R, 9000), ("manual", 400_000), ("ask", 0), (R, 40_000)], 1_000_000, "a request of 400,000 tokens"),
+         "Claude Code compacted by itself at 998,000 tokens"),
+        ([(R, 9000), ("manual", 400_000), ("ask", 0), (R, 40_000)], 1_000_000, "a request had 400,000 tokens"),
         ([(R, 60_000), ("auto", 61_000), ("ask", 0), (R, 40_000)], 200_000,
-         "an automatic compaction at 61,000 tokens; it compacted automatically at 61,000: a threshold set by the user"),
+         "Claude Code compacted by itself at 61,000 tokens: a threshold set by the user"),
         ([("claude-opus-5", 559_000), ("ask", 0), (R, 90_000)], 200_000, TABLE),
         ([("claude-opus-5", 559_000), ("auto", 900_000), ("ask", 0), (R, 90_000)], 200_000, TABLE),
-        ([(R, 2_000_000)], 1_000_000, "a request of 2,000,000 tokens"),
+        ([(R, 2_000_000)], 1_000_000, "a request had 2,000,000 tokens"),
     ],
 )  # fmt: skip
 def test_what_a_session_shows(parts: list[tuple[str, int]], tokens: int, origin: str) -> None:
@@ -106,7 +106,7 @@ def test_one_limit_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(claude((R, 60_000), ("auto", 155_000), ("ask", 0), (R, 139_000)))
     said = good("status", path).text
-    assert "69 %" in said and "limit from an automatic compaction at 155,000 tokens" in said
+    assert "69 %" in said and "limit 200,000: Claude Code compacted by itself at 155,000 tokens" in said
     [value] = good("status", path, "--json").values
     assert value["tokens"]["limit"]["value"] == 200_000
     assert "of 200,000 tokens" in good("compact", path, "--dry-run").err

@@ -75,12 +75,13 @@ def test_a_price(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("cached", "idle", "dollars", "said"),
     [
-        (0, None, None, "next request: 1,200 tokens (exact), none cached"),
-        (1100, 59.7, 0.4249, "next request: 1,200 tokens (exact), 1,100 cached; the newest message is 59s old; "
-         "about $0.42 at the list price of m"),
-        (None, 4000.0, 0.001, "next request: 1,200 tokens (exact), it is not known how many are cached; "
+        (0, None, None, "the next request sends 1,200 tokens (exact), none of them cached"),
+        (1100, 59.7, 0.4249, "the next request sends 1,200 tokens (exact), 1,100 of them cached; "
+         "the newest message is 59s old; about $0.42 at the list price of m"),
+        (None, 4000.0, 0.001, "the next request sends 1,200 tokens (exact), it is not known how many are cached; "
          "the newest message is 1h 6m old; less than $0.01 at the list price of m"),
-        (0, 86400.0 * 3.5, None, "next request: 1,200 tokens (exact), none cached; the newest message is 3 days old"),
+        (0, 86400.0 * 3.5, None, "the next request sends 1,200 tokens (exact), none of them cached; "
+         "the newest message is 3 days old"),
     ],
 )  # fmt: skip
 def test_words(cached: int | None, idle: float | None, dollars: float | None, said: str) -> None:

@@ -228,12 +228,13 @@ def test_a_cloned_folder_does_not_act(tmp_path: Path, where: str) -> None:
     config = load(tmp_path / "log.jsonl.ctxkit/config.toml", tmp_path, {}, None)
     assert (config["compact.model"], config["compact.strategy"], config["assembly.docs"]) == ("", "extract", [])
     assert config["window.default"] == 28800
-    only = "counts only from flags, environment and user config: ignored"
-    assert config.notices == [
-        f"{file}:3: compact.model {only}",
-        f"{file}:4: compact.strategy {only}",
-        f"{file}:6: assembly.docs {only}",
-    ]
+    only = "only from flags, environment and user config"
+    never = "compact.model, compact.strategy, assembly.docs"
+    assert config.notices == [f"{file}:3,4,6: {never} count {only}: ignored"]
+    write(file, f"{UNTRUSTED}[checkpoint]\nauto = true\n")
+    both = load(tmp_path / "log.jsonl.ctxkit/config.toml", tmp_path, {}, None).notices  # two causes, and still one line
+    unsaid = "not said by you on this machine: checkpoint.auto; to accept: ctxkit config LOG accept"
+    assert both == [f"{file}: ignored, {never} ({only}), {unsaid}"]
 
 
 def test_strict_refuses_untrusted_keys(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ def command(
         raise Usage(f"`config {asked}` takes {wanted}: nothing was changed", HINT)
     if not log:
         raise NoSuchLog("the name of the log is empty", "is a shell variable empty?")
+    if os.path.isdir(log) and not user:
+        raise NoSuchLog(f"{log}: it is a folder; name a log, or edit its ctxkit.toml, which is for all its logs", HINT)
     found = Configured(None if user else log, sidecar=sidecar, env=os.environ, strict=strict)
     if asked == "show":
         _show(found, only_set=only_set, json=json)

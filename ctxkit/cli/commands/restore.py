@@ -43,7 +43,7 @@ def command(
     file works: restore - FILE. Into another log, or with another model, it needs --yes. `ctxkit undo LOG` takes all of
     it back.
     """
-    if snapshot is None:
+    if not snapshot:
         raise Usage("which snapshot? nothing was changed", "ctxkit snapshots LOG lists them; restore LOG latest")
 
     def action(target: Log) -> Op | None:

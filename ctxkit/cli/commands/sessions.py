@@ -160,6 +160,8 @@ def command(
         fits = f"of {count(len(found.sessions), 'session')} none fits" if found.sessions else "no session"
         below = any(map(os.path.isdir, places or ()))
         hint = "ctxkit sessions --here lists the agents' sessions of this project" if below else ""
+        if here:
+            hint = "was its folder moved? ctxkit sessions lists all; ctxkit resume NAME --cwd . goes on with one here"
         hint = f"--agents lists {count(found.agents, 'file')} of subagents" if found.agents else hint
         raise NothingMatched(f"nothing found: {fits} in {where}", hint)
     if pick:

@@ -163,7 +163,7 @@ def budget_lines(tokens: Budget, width: int) -> Iterator[Line]:
     left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
     yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Styled(left, "red") if tokens.over else left]
     yield from _overhead(tokens)
-    yield [f"limit from {_limit_origin(tokens.limit)}"]
+    yield [f"limit {tokens.limit.value:,}: {_limit_origin(tokens.limit)}"]
 
 
 def _trust(tokens: Budget) -> Iterator[Line]:

@@ -27,14 +27,17 @@ LONGEST = 10_000
 """Characters of a text that says what messages are about."""
 
 FUNCTION_WORDS = frozenset((
-    "a", "about", "all", "also", "an", "and", "any", "anything", "are", "as", "at", "be", "been", "but", "by",
-    "can", "could", "did", "do", "does", "done", "everything", "for", "from", "had", "has", "have", "he", "here",
-    "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "no", "not", "of", "on", "or", "our",
-    "over", "shall", "she", "should", "so", "some", "something", "than", "that", "the", "their", "them", "then",
-    "there", "these", "they", "this", "those", "to", "under", "us", "was", "we", "were", "what", "when", "where",
-    "which", "who", "why", "will", "with", "would", "you", "your",
+    "a", "about", "all", "also", "an", "and", "any", "anything", "are", "as", "at", "be", "been", "but", "by", "can",
+    "could", "did", "discuss", "discussed", "do", "does", "done", "everything", "for", "from", "had", "has", "have",
+    "he", "here", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "mention", "mentioned", "my", "no",
+    "not", "of", "on", "or", "our", "over", "said", "say", "shall", "she", "should", "so", "some", "something", "talk",
+    "talked", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to",
+    "told", "under", "us", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would",
+    "you", "your",
 ))  # fmt: skip
 """Words that say nothing of what a text is about, where it has others."""
+_SHORT = re.compile(r"(?:(?<=\w)n)?['\u2019](?:s|t|re|ve|ll|d|m)(?!\w)")
+"""What is short for a word of these at the end of another: what's, didn't, we've."""
 
 _UNSPACED = "".join(
     f"{chr(low)}-{chr(high)}"
@@ -83,7 +86,7 @@ def traces(text: str) -> str:
 
 
 def _terms(text: str) -> Iterator[TopicTerm]:
-    for chunk in text.casefold().split():
+    for chunk in _SHORT.sub("", text.casefold()).split():
         words = ["".join(run) for is_word, run in groupby(chunk, _is_word) if is_word]
         if len(words) > 1 and not any(map(_RUN.search, words)):
             yield TopicTerm(" ".join(words))  # max_tokens, store/words.py: what is written as one is sought as one, too

@@ -86,11 +86,11 @@ class Codex(Format):
         return is_newest(path)
 
     def instructs(self, content: Content, part: Part) -> bool:
-        """Whether it is a developer message (sandbox rules, modes, skills), or describes the environment."""
-        from ctxkit.formats.codex.fragments import is_environment
+        """Whether it is Codex's own developer message (sandbox rules, modes, skills), or describes the environment."""
+        from ctxkit.formats.codex.fragments import is_environment, is_rules
 
-        environment = isinstance(part, Text) and is_environment(part.text)
-        return content.role == "developer" or (content.role == "user" and environment)
+        own = {"developer": is_rules, "user": is_environment}.get(content.role)
+        return own is not None and isinstance(part, Text) and own(part.text)
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

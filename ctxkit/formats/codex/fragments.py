@@ -30,7 +30,7 @@ _DEVELOPER = (
     "<personality_spec>", "<skills_instructions>", "<token_budget>", "<apps_instructions>", "<plugins_instructions>",
     "<multi_agent_mode>", "<context_window>", "<tools>",
 )  # fmt: skip
-"""First words of developer messages before a turn that are rolled back with it."""
+"""First words of Codex's own developer messages; before a turn they are rolled back with it."""
 SUMMARY = "Another language model started to solve this problem and produced a summary of its thinking process."
 """First words of the summary of an old compaction."""
 
@@ -48,7 +48,12 @@ def is_environment(words: str) -> bool:
 
 def goes_with_turn(pieces: Sequence[CodexItem]) -> bool:
     """Whether a developer message before a turn is rolled back with it."""
-    return any(isinstance(p.text, str) and p.text.lstrip().lower().startswith(_DEVELOPER) for p in pieces)
+    return any(isinstance(piece.text, str) and is_rules(piece.text) for piece in pieces)
+
+
+def is_rules(words: str) -> bool:
+    """Whether a developer's text is Codex's own: sandbox, modes, skills; not what hooks and the user's config say."""
+    return words.lstrip().lower().startswith(_DEVELOPER)
 
 
 def is_summary(pieces: Sequence[CodexItem]) -> bool:

@@ -31,7 +31,8 @@ _LONGEST = 64
 def repair(contents: Sequence[Content], model: str, *, words: bool = False) -> tuple[Sequence[Content], Repairs]:
     """The contents as sent to `model` ("": the log's own), without failed and blank responses.
 
-    Thinking of another model, or without a signature, becomes text; `words`: it stays thinking, unsigned. Ids of calls
+    Thinking of another model, or without a signature, becomes text, as pi sends it; `words`: it stays thinking,
+    unsigned. That of a message of ours (an edit's), of which nobody knows the model, is no text either. Ids of calls
     of another model are changed to letters that every provider takes. A result of only pictures gets a text. Of each
     content, only its place is kept, and which of its results answer calls with changed ids.
     """
@@ -46,8 +47,9 @@ def repair(contents: Sequence[Content], model: str, *, words: bool = False) -> t
         return source[-1] == model if model else source == asked
 
     def parts_of(content: Content, renamed: Container[int]) -> list[Part]:
-        same = is_asked(content)
-        sent = (_sent(part, same=same, renamed=k in renamed, unsigned=words) for k, part in enumerate(content.parts))
+        same, own = is_asked(content), bool(content.rows)
+        known = (part for part in enumerate(content.parts) if own or same or words or not isinstance(part[1], Thinking))
+        sent = (_sent(part, same=same, renamed=k in renamed, unsigned=words) for k, part in known)
         return [part for part in sent if part is not None]
 
     for place, content in enumerate(contents):
@@ -62,7 +64,8 @@ def repair(contents: Sequence[Content], model: str, *, words: bool = False) -> t
             continue
         parts = parts_of(content, renamed := _renamed(content, odd, same=is_asked(content)))
         if len(parts) < len(content.parts):
-            repairs.leave_out("thinking of another model", len(content.parts) - len(parts))
+            what = "thinking of another model" if content.rows else "thinking of an edited message"
+            repairs.leave_out(what, len(content.parts) - len(parts))
         if content.role == "assistant" and not _without_blank(parts):
             repairs.leave_out("empty message")
             continue

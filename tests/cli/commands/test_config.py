@@ -157,7 +157,7 @@ def test_user(log: Path) -> None:
         ("config chat.jsonl set compact.model x", 78, "hint: ctxkit config --user set compact.model x"),
         ("config - set now wall", 2, "a stream has no config of its own"),
         ("config ''", 66, "the name of the log is empty"),
-        ("config . show", 66, "not a log: it is a directory"),
+        ("config . show", 66, "it is a folder; name a log, or edit its ctxkit.toml"),
     ],
 )
 def test_errors(words: str, code: int, said: str, log: Path) -> None:

@@ -47,6 +47,16 @@ def test_hits(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert good("recall", log, "question").err == "3 hits in 3 exchanges, 1 day\n"
 
 
+def test_the_best_hit_is_suggested(tmp_path: Path) -> None:
+    """With --about, which knows how well they fit; their order stays that of the log."""
+    texts = ["the server, they say, has one open port", "walks", "server port", "rain", "snow"]
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(*(message("user", text, n) for n, text in enumerate([*texts, "wind", "ice"], 1))))
+    good("forget", path, "1-4")
+    ran = good("recall", path, "--about", "what's the port of the server?")
+    assert [one in ran.text for one in texts[:3]] == [True, False, True] and f"recall {path} 3 --apply" in ran.err
+
+
 def test_numbers_without_apply(log: Path) -> None:
     """Numbers are a text to find; where it is nowhere, the hint says what may be meant."""
     ran = ctxkit("recall", log, "173-184")

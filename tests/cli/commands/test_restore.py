@@ -35,6 +35,14 @@ def test_what_is_missing(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(SMALL)
 
 
+def test_an_empty_id_names_nothing(tmp_path: Path) -> None:
+    """As without an id: an unset variable of a script is no reason to offer the newest checkpoint."""
+    path = small(tmp_path)
+    good("clear", path)
+    ran, bare = ctxkit("restore", path, ""), ctxkit("restore", path)
+    assert (ran.code, ran.err) == (bare.code, bare.err) and ran.code == 2 and "before clear" not in ran.err
+
+
 def test_behind_an_edit(tmp_path: Path) -> None:
     """What an edit or a replacing restore took out stands where it stood, not before the system prompt."""
     path = small(tmp_path)

@@ -37,7 +37,9 @@ def test_the_line_is_the_result(work: Path) -> None:
     wrote, price, program, names = ran.err.splitlines()
     [path] = (work.parent / "home").glob(f".claude/projects/*/{ID}.jsonl")
     assert wrote == f"wrote 18 messages for Claude Code: ~/{path.relative_to(work.parent / 'home')}"
-    assert price.startswith("next request: 682 tokens") and "none cached; the newest message is" in price
+    assert (
+        price.startswith("the next request sends 682 tokens") and "none of them cached; the newest message is" in price
+    )
     assert program == "claude is not on PATH here" and names == "the new session: its messages are numbered anew"
     assert len(list(Log.open(path).entries())) == 18
 

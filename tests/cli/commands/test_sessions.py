@@ -260,6 +260,7 @@ def test_here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository(home / "empty"))
     ran = ctxkit("sessions", "--here")
     assert ran.code == 1 and f"no session in the project {home}/empty" in ran.err
+    assert "ctxkit resume NAME --cwd ." in ran.err, "as of a project that was moved"
 
 
 def test_agents_of_an_agent_here(home: Path) -> None:

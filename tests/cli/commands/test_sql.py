@@ -13,6 +13,7 @@ import pytest
 
 from ctxkit.fleet.tables import TABLES
 from ctxkit.fleet.views import VIEWS
+from ctxkit.store.config import load
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, process, shell, small
 from tests.shared import transcripts
 
@@ -169,6 +170,13 @@ def test_timeout(tmp_path: Path) -> None:
     """A query that takes too long ends."""
     sql = "select count(*) from range(1000000000) a(x), range(1000) b(y) where x * y % 7 = 3"
     ran = ctxkit("sql", small(tmp_path), sql, "--timeout", "1s")
+    assert ran.code == 2 and "longer than 1 s" in ran.err
+
+
+def test_timeout_of_printing(tmp_path: Path) -> None:
+    """One that has its rows at once, and prints them for minutes, ends too; so does it without a word about time."""
+    assert load(None, None, {}, None)["sql.timeout"]
+    ran = ctxkit("sql", small(tmp_path), "select x from range(1000000000) t(x)", "--timeout", "1s")
     assert ran.code == 2 and "longer than 1 s" in ran.err
 
 

@@ -27,7 +27,7 @@ def test_pipe(tmp_path: Path) -> None:
     for words in ("11 messages", "7 in the context", "4 forgotten", "start: op 1, after message 11, 0 since",
                   "8h (op 3)", "last (2026-02-01T10:10:00Z), default", "3 in force",
                   "(estimate for unknown model, o200k_base × 1.25)",
-                  "reserved 4,096", "limit from --context-limit"):  # fmt: skip
+                  "reserved 4,096", ": --context-limit"):  # fmt: skip
         assert words in ran.text, words
 
 

@@ -17,6 +17,8 @@ from ctxkit.errors import Usage
     [
         ("database schema", ["database", "schema"]),
         ("Everything about the Database", ["database"]),
+        ("What did we discuss about the port?", ["port"]),
+        ("what\u2019s the schema's name, and why didn't we've said it", ["schema", "name"]),
         ("the about", ["the", "about"]),  # nothing else: they count
         ("schema, schema SCHEMA", ["schema"]),
         ("max_tokens", ["max tokens", "max", "tokens"]),

@@ -35,6 +35,15 @@ def test_thinking_of_another_model_is_text() -> None:
     assert repair([said(Thinking("hm", {"thinking": "hm"}))], "m")[0][0].parts == [Text("hm")]
 
 
+def test_thinking_of_an_edited_message_is_no_text() -> None:
+    """An edit's copy has no row that names its model: its thinking is never told as the model's words."""
+    edited = Content("assistant", [Thinking("hm", {"thinkingSignature": "s"}), Text("b")])
+    sent, repairs = repair([edited, said(Text("a"))], "")
+    assert [c.parts for c in sent] == [[Text("b")], [Text("a")]]
+    assert repairs.left_out == {"thinking of an edited message": 1}
+    assert isinstance(repair([edited, said(Text("a"))], "", words=True)[0][0].parts[0], Thinking)
+
+
 def test_what_goes_on_to_another_program() -> None:
     """The same responses, each in its place; what fell out is counted; thinking is no text here."""
     contents = [
