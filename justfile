@@ -49,6 +49,10 @@ bench-readers *args:
 bench-header *args:
     python -m tests.bench.compaction.header_lines {{args}}
 
+# What `extract` loses without a group of its rules; --backward: group after group, while the limits hold
+bench-ablation *args:
+    python -m tests.bench.compaction.ablation {{args}}
+
 # `compact --strategy llm` on the sessions of the readers' questions, with the stories in tests/bench/compaction/stories
 bench-stories *args:
     python -m tests.bench.compaction.stories {{args}}

@@ -1,0 +1,111 @@
+"""The groups of rules that an ablation takes out: module, name, and what stands there instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+Change = tuple[str, Any]
+NEVER = re.compile(r"(?!)")
+
+
+def ones(value: Any) -> Any:
+    """The same keys or places, each 1."""
+    return dict.fromkeys(value, 1.0) if isinstance(value, dict) else [1.0] * len(value)
+
+
+def no_part(word: str) -> Callable[[Any], Any]:
+    """Takes parts of the state out that begin with `word`."""
+
+    def change(entries: Any) -> Any:
+        def kept(self: Any, *args: Any) -> Any:
+            return (part for part in entries(self, *args) if not part.lines[0].startswith(word))
+
+        return kept
+
+    return change
+
+
+S, H, F, G = "content.scoring:", "content.state_header:", "content.failures:", "content.segments:"
+FACTS, TEXT, C = "content.facts:", "compact.summary_text:", "compact.candidates:"
+GROUPS: dict[str, list[Change]] = {
+    "class weights": [(S + "CLASSES", ones)],
+    "items over facts": [(S + "ITEMS", 1.0), (S + "WORDS", 1.0)],
+    "items 4, words 4": [(S + "ITEMS", 4.0)],
+    "events by length": [(S + "EVENTS", frozenset()), (S + "QUOTED", frozenset())],
+    "ease": [(S + "EASE", 0.01)],
+    "brief": [(S + "BRIEF", 1.0)],
+    "said by place": [(S + "SAID", ones)],
+    "shortness": [(S + "SHORTNESS", 0.0)],
+    "query": [(S + "QUERY", 1.0)],
+    "named definitions": [(S + "NAMED", 1.0)],
+    "open runs": [(S + "OPEN_RUN", 1.0)],
+    "before": [(S + "BEFORE", 1e9)],
+    "newest first closing": [(S + "NEWEST", 1.0), (S + "FIRST", 1.0), (S + "CLOSING", 1.0)],
+    "roles": [(S + "_ROLES", ones)],
+    "in line": [(S + "LINED", frozenset())],
+    "listing": [(S + "LISTING", 0.0)],
+    "often": [(S + "OFTEN", 0.0)],
+    "called": [(S + "CALLED", 0.0)],
+    "again by argument": [(S + "AGAIN", {})],
+    "again by kind": [
+        (S + "AGAIN", {}), (S + "ARGUMENT", 1.0), (S + "ANSWER", 1.0), (S + "READ", 1.0), (S + "WRITTEN", 1.0),
+        (S + "PRINTED", 1.0), (S + "TYPED", 1.0), (S + "TASK", 1.0),
+    ],
+    "task": [(S + "TASK", 1.5)],
+    "active": [(S + "ACTIVE", 1.0)],
+    "discussed": [(S + "DISCUSSED", 1.0)],
+    "lately": [(S + "LATELY", 0.0)],
+    "lately 0.4": [(S + "LATELY", 0.4)],
+    "recency of items": [(S + "recent.__defaults__", (0.0,))],
+    "length of lines": [(S + "LENGTH", 1e9)],
+    "all weights": [],
+    "no words": [(S + "WORDS", 0.0)],
+    "state": [("compact.extraction:SHARE", 0.0)],
+    "state: request": [(H + "SessionState.entries", no_part("Last request"))],
+    "state: answers": [(H + "SessionState.entries", no_part("It answers"))],
+    "state: tasks": [(H + "SessionState.entries", no_part("Open tasks"))],
+    "state: failing": [(H + "SessionState.entries", no_part("Failing"))],
+    "state: said": [(H + "SessionState.entries", no_part("Said last"))],
+    "state: edited": [(H + "SessionState.entries", no_part("Edited since"))],
+    "state: rules": [(H + "SessionState.entries", no_part("The user's rule"))],
+    "state: retraction": [(H + "WRONG", NEVER), (H + "DECLINED", NEVER)],
+    "decides": [(FACTS + "DECIDES", NEVER)],
+    "pends": [(FACTS + "PENDS", NEVER)],
+    "defines": [(FACTS + "DEFINES", NEVER)],
+    "failures: says": [(F + "HINT", NEVER)],
+    "failures: begins": [(F + "BEGINS", NEVER)],
+    "failures: got frame listed": [(F + name, NEVER) for name in ("GOT", "FRAME", "LISTED", "PLACED")],
+    "failures: passed": [(F + "PASSED", NEVER)],
+    "failures: superseded by others": [(F + "CommandRuns._supersede", lambda old: lambda self, *a: None)],
+    "failures: mended": [(F + "CommandRuns._drop", lambda old: lambda self, key, later, **k: self._newest.pop(key))],
+    "heads": [("content.line_heads:LineHeads.is_needed", property(lambda self: False))],
+    "heads: lists": [("content.line_heads:LineHeads._list", lambda old: lambda self, *a: ())],
+    "heads: diffs": [("content.line_heads:LineHeads._diff", lambda old: lambda self, line: 0)],
+    "replaced lines": [
+        (G + "Fragments._replace", lambda old: lambda self, piece: None),
+        (G + "Fragments._patch", lambda old: lambda self, *a: None),
+    ],
+    "typed and pasted": [(G + "TYPED", 10**9)],
+    "listings": [(G + "LISTING", NEVER), (G + "LISTED", NEVER)],
+    "sections": [(G + "SECTION", NEVER)],
+    "noise": [(G + "NOISE", NEVER)],
+    "alike": [(G + "ALIKE", NEVER)],
+    "ends of answers": [(G + "_ends", lambda old: lambda text: ())],
+    "why of files": [("content.touched_files:_why", lambda old: lambda text: "")],
+    "index": [(TEXT + "SummaryLayout._index", lambda old: lambda self, lines: ())],
+    "patterns of searches": [(H + "SessionState._search", lambda old: lambda self, *a: None)],
+    "filled gaps": [(TEXT + "FILLED", 0)],
+    "reports": [("content.text_segments:REPORTS", NEVER)],
+    "unnumbered": [("content.text_segments:_unnumbered", lambda old: lambda text: text)],
+    "tail": [(C + "TAIL", 0.0)],
+    "tail 0.3": [(C + "TAIL", 0.3)],
+}  # fmt: skip
+GROUPS["all weights"] = [
+    change for name in (
+        "class weights", "events by length", "ease", "brief", "said by place", "shortness", "query",
+        "named definitions", "open runs", "before", "newest first closing", "roles", "in line", "listing", "often",
+        "called", "again by kind", "active", "discussed", "lately", "recency of items", "length of lines",
+    ) for change in GROUPS[name]
+]  # fmt: skip
