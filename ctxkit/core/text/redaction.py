@@ -207,9 +207,8 @@ def _placed(text: str, raw: bytes) -> Iterator[_Found]:
         if mark not in where:
             continue
         signs = {rule.sign for rule in some}
-        past, patterns = [0] * len(some), list[re.Pattern[str]]()
+        past, patterns = [0] * len(some), [rule.compiled() for rule in some]
         for at in _places(where, mark) if len(signs) > 1 or "" in signs else _near(where, mark, *signs):
-            patterns = patterns or [rule.compiled() for rule in some]
             for n, rule in enumerate(some):
                 if at < past[n]:
                     continue

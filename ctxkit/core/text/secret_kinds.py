@@ -46,7 +46,7 @@ CODE_NAME = (
 """A name in code, as `make_token_v2` and `Uint8Array`."""
 DOTTED = r"(?:[a-z]\w{1,30}\.){1,5}[A-Za-z_]\w{1,40}(?![\w+/=~!@#%^*$?-])"
 """A value that code takes from an object, as `process.env.TOKEN_2`."""
-BREAK = r"""(?:\\{1,8}[nrt"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,"'*#-]){1,24}"""
+BREAK = r"""(?:\\{1,8}[nrt"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,"'*#]|-(?!-)){1,24}+"""
 """What stands between the lines of a key: line ends, and what a tool writes before a line."""
 _PARTS = {
     "START": START, "WRAP": WRAP, "PLACEHOLDER": PLACEHOLDER, "OPENED": OPENED, "CLOSED": CLOSED, "INSIDE": INSIDE,
