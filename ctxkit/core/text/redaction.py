@@ -208,7 +208,7 @@ def _placed(text: str, raw: bytes) -> Iterator[_Found]:
             continue
         signs = {rule.sign for rule in some}
         past, patterns = [0] * len(some), [rule.compiled() for rule in some]
-        for at in _places(where, mark) if len(signs) > 1 or "" in signs else _near(where, mark, *signs):
+        for at in _places(where, mark) if len(signs) > 1 or "" in signs else _near(raw, where, mark, *signs):
             for n, rule in enumerate(some):
                 if at < past[n]:
                     continue
@@ -225,9 +225,9 @@ def _placed(text: str, raw: bytes) -> Iterator[_Found]:
                         yield one
 
 
-def _near(raw: bytes, mark: bytes, sign: str) -> Iterator[int]:
-    """Where a mark stands that has a sign behind it: not far, or before the next blank."""
-    signs, at, place, low = re.compile(sign.encode("ascii")), raw.find(mark), -1, 0
+def _near(raw: bytes, where: bytes, mark: bytes, sign: str) -> Iterator[int]:
+    """Where a mark stands in `where` that has a sign behind it in `raw`: not far, or before the next blank."""
+    signs, at, place, low = re.compile(sign.encode("ascii")), where.find(mark), -1, 0
     while at >= 0:
         if place < at:
             if (found := signs.search(raw, at)) is None:
@@ -236,9 +236,9 @@ def _near(raw: bytes, mark: bytes, sign: str) -> Iterator[int]:
             low = min(max(raw.rfind(b" ", at, place), raw.rfind(b"\n", at, place), at), place - NEAR)
         if at >= low:
             yield at
-            at = raw.find(mark, at + len(mark))
+            at = where.find(mark, at + len(mark))
         else:
-            at = raw.find(mark, low)
+            at = where.find(mark, low)
 
 
 def _value(rule: PlaceRule, text: str, match: re.Match[str]) -> _Found | None:
