@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -66,9 +66,9 @@ class Leaf(NamedTuple):
         return f"{self.before}{self.text.translate(_NO_ENDS)}{self.after}"
 
 
-def leaves(value: Any) -> Iterator[Leaf]:
+def leaves(value: Any, clean: Collection[str] = ()) -> Iterator[Leaf]:
     """Yields the texts of a JSON value, also its keys, in order; however deep it is nested. A text that is JSON itself,
-    as the arguments of a call, is followed by those in it.
+    as the arguments of a call, is followed by those in it. `clean`: keys that are left out.
     """
     waiting: list[tuple[Way | None, str, Any, str, str]] = [(None, "", value, "", "")]
     while waiting:
@@ -78,7 +78,7 @@ def leaves(value: Any) -> Iterator[Leaf]:
             if (inner := inside(one)) is not None:
                 waiting.append((way, key, inner, "", ""))
         elif isinstance(one, dict):
-            waiting += [((way, name), name, name, "", "") for name in reversed(one)]
+            waiting += [((way, name), name, name, "", "") for name in reversed(one) if name not in clean]
             waiting += [
                 ((way, name), name, held, *_beside_key(_name(name, one), held))
                 for name, held in reversed(one.items())
@@ -215,7 +215,7 @@ class Redactor:
     def finds(self, value: Any) -> bool:
         """Whether a JSON value, or a text, holds a secret."""
         clean, texts, fresh = self._clean, [], []
-        for leaf in leaves(value):
+        for leaf in leaves(value, clean):
             new = [one for one in ((leaf.text, leaf.whole) if leaf.before else (leaf.text,)) if one not in clean]
             if new and not self._is_opaque(leaf.text, leaf.key):
                 texts.append(leaf)
