@@ -134,7 +134,17 @@ def test_utf_16(name: str, tmp_path: Path) -> None:
     assert "iconv" in ran.err
 
 
-@pytest.mark.parametrize("raw", [b"", b"\n\n", b"\0" * 5000, b"\xef\xbb\xbf", b'{"ty'])
+def test_only_nuls(tmp_path: Path) -> None:
+    """F05: what was a log is none any more, for every command; nothing is changed."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"\0" * 5000)
+    for words in (("show",), ("status",), ("check",), ("export", "--to", "openai"), ("add", "hi"), ("forget", "1")):
+        ran = ctxkit(words[0], path, *words[1:])
+        assert (ran.code, ran.out) == (65, b"") and "it holds only NUL bytes" in ran.err, words
+    assert path.read_bytes() == b"\0" * 5000
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n\n", b"\xef\xbb\xbf", b'{"ty'])
 def test_nothing_in_it(raw: bytes, tmp_path: Path) -> None:
     """F08: no message, and no failure; nothing is deleted."""
     path = tmp_path / "s.jsonl"

@@ -15,7 +15,9 @@ def test_native(tmp_path: Path) -> None:
     assert good("cat", path).out == path.read_bytes()
 
 
-@pytest.mark.parametrize("raw", [b"", b"\x00" * 9, b'{"garb', SMALL.rstrip(b"\n"), SMALL.replace(b"\n", b"\r\n")])
+@pytest.mark.parametrize(
+    "raw", [b"", b"\x00" * 9 + SMALL, b'{"garb', SMALL.rstrip(b"\n"), SMALL.replace(b"\n", b"\r\n")]
+)
 def test_bytes_stay(raw: bytes) -> None:
     """Nothing is repaired."""
     assert good("cat", "-", stdin=raw).out == raw

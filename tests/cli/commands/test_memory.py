@@ -55,7 +55,7 @@ def test_a_decision_from_one_session_to_the_next(shop: Path) -> None:
         ran.text.startswith("Notes\n   1  the port is 8080  @3f2a91c0-1111#1")
         and "  @#1 Decide on the port" in ran.text
     )
-    assert "of 2 sessions; 1 note of 1\n" in ran.err
+    assert "of 2 sessions; 1 note of 1; % of the best\n" in ran.err
     assert good("memory", "supersede", "1", "the port is 9090").err == "Note 1 superseded by note 2 (~/shop).\n"
     assert kept() == ["the port is 9090"]
     ran = good("export", "../log.jsonl", "--to", "openai", "--memory")

@@ -49,7 +49,7 @@ def test_hits(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_best_hit_is_suggested(tmp_path: Path) -> None:
     """With --about, which knows how well they fit; their order stays that of the log."""
-    texts = ["the server, they say, has one open port", "walks", "server port", "rain", "snow"]
+    texts = ["their server has a port open", "walks", "server port", "rain", "snow"]
     path = tmp_path / "chat.jsonl"
     path.write_bytes(lines(*(message("user", text, n) for n, text in enumerate([*texts, "wind", "ice"], 1))))
     good("forget", path, "1-4")
