@@ -34,7 +34,7 @@ def beside(
     defined, stated = tokens_of(counting, tools), int(counting.log.config["overhead"])
     if not measured.is_counted:
         if not (defined or stated):
-            defined, stated = _recorded(counting)
+            defined, stated = recorded(counting)
         return Overhead(assembled, defined, stated)
     held = assembled if whole else min(assembled, measured.overhead or 0)
     return Overhead(assembled, defined, stated, defined + stated + held)
@@ -66,7 +66,7 @@ def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:
     return counting.of_texts(texts) + more
 
 
-def _recorded(counting: Counting) -> tuple[int, int]:
+def recorded(counting: Counting) -> tuple[int, int]:
     """Estimates the tokens of the tools, and of the system prompt, in the newest request that the program recorded."""
     opening = counting.log.opening
     found = opening.format.prefix(proven_log(opening), ())

@@ -23,9 +23,6 @@ from ctxkit.measure.status import Budget, Status, as_json
 SAID = 200
 """Characters of a message's text that --largest shows at most."""
 
-BESIDES = "(besides messages: system prompt, tools …)"
-"""The row of tokens that are sent and belong to no message."""
-
 if TYPE_CHECKING:
     from ctxkit.measure.shares import Share
 
@@ -35,6 +32,7 @@ class ShareKind(StrEnum):
 
     role = "role"
     tool = "tool"
+    server = "server"
     exchange = "exchange"
     file = "file"
 
@@ -148,19 +146,28 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
     most = shares.largest(asked.largest) if asked.largest is not None else None
     held = shares.files(only_context=asked.only_context) if asked.files else None
     beyond = (tokens.used or 0) - sum(shares.tokens.values())
+    besides = shares.besides(tokens) if kinds or most else []
     if json:
         streams.out_json(
             msgspec.to_builtins(
-                {"by": kinds, "largest": most, "files": held, "beyond": beyond, "counter": shares.counter}
+                {
+                    "by": kinds, "largest": most, "files": held, "beyond": beyond, "besides": besides,
+                    "counter": shares.counter,
+                }
             )
-        )
+        )  # fmt: skip
         return
     if most:
         said = (one_line(target.full(entry(shares.state, name)), SAID) for name in shares.largest_names(len(most)))
         most = [_with_text(one, text) for one, text in zip(most, said, strict=True)]
     width, total = layout.width(), sum(shares.tokens.values()) + max(0, beyond)
-    if kinds and beyond > 0:
-        kinds = [*kinds, Share(BESIDES, 0, beyond, "")]
+    if kinds:
+        kinds = [*kinds, *besides]
+    if most:
+        most = sorted([*most, *besides], key=lambda share: -share.tokens)
+        left = len(shares.names) - sum(share.messages for share in most)
+        rest = max(0, total - sum(share.tokens for share in most))
+        most += [Share(f"({layout.count(left, 'other message')})", 0, rest, "")] * bool(left)
     whole = layout.wrap_width()  # where a program reads it, a path is never cut, and a file has two lines
     paths = asked.by is ShareKind.file
     for lines in (

@@ -245,8 +245,25 @@ def test_what_holds_the_tokens(tmp_path: Path, words: list[str]) -> None:
     whole = "" if words == ["--files"] else "; % of the 143 tokens of the context"
     assert ran.err == f"tokens: estimate for unknown model, o200k_base × 1.25{whole}\n" and "log " not in ran.text
     [value] = good("status", path, *words, "--json").values
-    assert list(value) == ["by", "largest", "files", "beyond", "counter"]
+    assert list(value) == ["by", "largest", "files", "beyond", "besides", "counter"]
     assert ctxkit("status", path, *words, "--no-tokens").code == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("LOG", "--largest"), ("--largest", "LOG"), ("LOG", "--largest", "2"), ("LOG", "--largest=2")]
+)
+def test_the_list_of_the_largest_adds_up(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What is sent besides messages has its rows, what is not listed is the last one; without a number it is 10."""
+    rows = [message("user" if n % 2 else "assistant", f"word {n} " * n) for n in range(1, 16)]
+    rows[-2] |= {"usage": {"prompt_tokens": 900, "completion_tokens": 5}}
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(*rows))
+    ran = good("status", *(path if word == "LOG" else word for word in words), "--overhead", "300")
+    listed = [int(line.split()[0].replace(",", "")) for line in ran.text.splitlines()]
+    most = 2 if words[-1].endswith("2") else 10
+    assert len(listed) == most + 3 and f"({15 - most} other messages)" in ran.text.splitlines()[-1]
+    assert f"of the {sum(listed):,} tokens" in ran.err
+    assert "besides messages: system prompt, tools" in ran.text and "(overhead," in ran.text
 
 
 @pytest.mark.parametrize(
