@@ -127,7 +127,9 @@ class Shares:
         beside = counted.beside or Overhead()
         stated = bool(self.log.config["overhead"])
         tools, prompt = beside.tools, beside.overhead
-        if left and not (tools or prompt):
+        if self.log.native and not stated:  # a rolling context noted it, and nothing says what it is
+            prompt = 0
+        elif left and not (tools or prompt):
             tools, prompt = recorded(Counting(self.log))
         found = []
         for what, tokens in (
