@@ -14,7 +14,7 @@ import msgspec
 from ctxkit.content.thinking import unsent
 from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.derive.usage import Figures, Measured, Overhead
-from ctxkit.core.ended_ops import ended
+from ctxkit.core.ended_ops import in_force
 from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.ops import Compact
@@ -145,9 +145,7 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
     beside = log.opening.sidecar
     left = unsent(log, around or NOTHING) if tokens else None
     view = log.transcript.view
-    over = ended(state)
-    ops = [entry for entry in state.ledger.entries if entry.name != "undo"]
-    in_force = [entry for entry in ops if not entry.void and entry.number not in over]
+    ops = in_force(state)
     cuts = view.cuts if view is not None else []
     return Status(
         log=log.opening.name,
@@ -159,8 +157,8 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         inside=tally.pop(IN),
         out=tally,
         marks=[MarkStatus(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
-        ops=len(in_force),
-        void=sum(entry.void for entry in ops),
+        ops=len(ops),
+        void=sum(entry.void for entry in state.ledger.entries if entry.name != "undo"),
         agents=named(state, "agent", visibilities.visible),
         threads=threads(state, visibilities.visible),
         damaged=len(places),
@@ -169,7 +167,7 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
         thinking=None if left is None else SkippedThinking(left.blocks, left.why),
         cut_before=view.cut_before or None if view is not None else None,
-        compactions=sum(cut.is_compaction for cut in cuts) + sum(isinstance(entry.op, Compact) for entry in in_force),
+        compactions=sum(cut.is_compaction for cut in cuts) + sum(isinstance(entry.op, Compact) for entry in ops),
         colors={name: own["color"].value for name, own in log.config.agents.items() if "color" in own},
     )
 
