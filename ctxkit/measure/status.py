@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
 from ctxkit.content.thinking import unsent
 from ctxkit.core.assembly import NOTHING, Assembly
@@ -69,7 +70,9 @@ class MarkStatus(msgspec.Struct, frozen=True):
 
 
 class NamedGroup(msgspec.Struct, frozen=True):
-    """An agent or a thread. `last`: the newest time of its messages, ISO; None if none has a time."""
+    """An agent or a thread. `in_context`: messages in the context of all, whatever agent or thread was asked for.
+    `last`: the newest time of its messages, ISO; None if none has a time.
+    """
 
     name: str
     messages: int
@@ -140,6 +143,9 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
     state = _state(log, trouble)
     visibilities = Visibilities(state, log.projection())
     tally = visibilities.tally()
+    seen = log.projection()
+    for_all = structs.replace(seen, agent=None, thread=None)
+    everybody = visibilities.visible if seen == for_all else Visibilities(state, for_all).visible
     places = list(_damage(log))
     around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
@@ -159,8 +165,8 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         marks=[MarkStatus(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
         ops=len(ops),
         void=sum(entry.void for entry in state.ledger.entries if entry.name != "undo"),
-        agents=named(state, "agent", visibilities.visible),
-        threads=threads(state, visibilities.visible),
+        agents=named(state, "agent", everybody),
+        threads=threads(state, everybody),
         damaged=len(places),
         damage=places[:PLACES],
         warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings, *trouble],

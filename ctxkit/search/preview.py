@@ -1,8 +1,8 @@
 """The preview of a log in a list of sessions: its format, title, last words, and condition.
 
 Pipeline: `logfile/read.py` reads the file, `core/derive/tail.py` finds its end; only messages that the preview shows
-are read in full. Ops are checked but not replayed, because a preview is of the log as its program has it. If the last
-exchange is unfinished, they are replayed, as somebody may have recovered. `search/sessions.py` collects previews.
+are read in full. Title and words are those of the log as its program has it; ops are checked, and replayed for the size
+of the context and for whether the last exchange is unfinished. `search/sessions.py` collects previews.
 """
 
 from __future__ import annotations
