@@ -192,6 +192,15 @@ def find_files(files: Sequence[SessionFile], *, env: Mapping[str, str], progress
     return search.found
 
 
+def subagents(path: Path, format: str, env: Mapping[str, str]) -> list[Session]:
+    """The logs of a session's own agents that its program keeps beside it; they are read as in a list of sessions."""
+    place = registry.by_name(format).agents
+    folder = path.with_suffix("") / place[0] if place is not None else None
+    if folder is None or not os.path.isdir(folder):
+        return []
+    return find_sessions([folder], agents=True, env=env).sessions
+
+
 def homes(env: Mapping[str, str]) -> list[Path]:
     """The existing folders in which agents keep their sessions, and those of the archive.
 
