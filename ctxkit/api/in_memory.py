@@ -68,6 +68,7 @@ def from_messages(messages: Sequence[M], *, system: System | None = None, window
     lines = list(_lines([*first, *messages], len(first)))
     source = Source(NAME, b"\n".join([*lines, b""]))
     log = Log.open(source, format=form)
+    log.is_list = True
     if not windows:
         log.config = log.config.given({"window.default": "off"})
         log.config.agents.clear()

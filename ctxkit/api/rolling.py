@@ -38,7 +38,6 @@ from ctxkit.core.select import Numbers, selection
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps, loads
-from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import iso
 from ctxkit.errors import (
     BadConfig,
@@ -59,12 +58,14 @@ from ctxkit.logfile.assembly_sources import assemble, read_sources
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
+from ctxkit.measure.overhead import GIVEN, UNCOUNTED, noted, tokens_of
 from ctxkit.store import atomic, said_config
 from ctxkit.store.config import Config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.keys import percent
 from ctxkit.store.source import Source
 from ctxkit.tokens.counter import OwnCounter, TokenCounter
+from ctxkit.tokens.models import UNKNOWN, Model, named
 from ctxkit.tokens.tools import definitions
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.trim import Trimming, TrimRequest, as_op
@@ -86,10 +87,6 @@ READ = 1_000_000
 """The most bytes of these messages, if it is more than one."""
 TRIES = 5
 """How often a cut is decided at most, if others change the log meanwhile."""
-UNCOUNTED = "uncounted"
-"""The key in a row's `meta` for what a provider counted beyond our count, so that `load` knows it."""
-MOST = 10**15
-"""The most tokens that a row may state there."""
 NOTES = 0.25
 """The share of the budget that the notes of a project take at most."""
 
@@ -501,8 +498,7 @@ class RollingBase:
             before = self.tokens - self._uncounted if self._sent is None else self._sent
             self._uncounted = max(0, counted.request - before)
         for row in deepcopy(list(found)):  # the caller keeps its own
-            if "usage" in row:  # of a context that earlier ops made; `usage` would be that of all messages before it
-                row["meta"] = {**_dict(row.get("meta")), "usage": row.pop("usage"), UNCOUNTED: self._uncounted}
+            self._note(row)
             self._pair(row)
             row.setdefault("ts", iso(self.log.clock()))
             line = dumps(row).encode("ascii")
@@ -516,6 +512,27 @@ class RollingBase:
             if guarded:
                 self._protect([n])
         return n
+
+    def _note(self, row: Row) -> None:
+        """Note in a reply's row what commands on the log need for the same figures, and `load` for its own."""
+        if row.get("role") != "assistant":
+            return
+        said: Row = {}
+        if "usage" in row:  # of a context that earlier ops made; `usage` would be that of all messages before it
+            said = {"usage": row.pop("usage"), UNCOUNTED: self._uncounted}
+        log, own, answered = self.log, self.log.config["model"], row.get("model")
+        if own and log.config.origin("model") == "argument":
+            if not answered:
+                row["model"] = own
+            elif named(answered) is UNKNOWN and named(own) is not UNKNOWN:
+                row["model"], said["model"] = own, answered
+        counting = Counting(self._copy.log, own or row.get("model") or log.model)  # by which it is counted from now on
+        given = counting.of_texts([self.notes]) if self.notes else 0
+        given += tokens_of(counting, log.tools) if log.tools is not None else 0
+        if given:
+            said |= {UNCOUNTED: self._uncounted, GIVEN: given}
+        if said:
+            row["meta"] = {**_dict(row.get("meta")), **said}
 
     def _pair(self, row: Row) -> None:
         """Gives calls without an id one, and a result without one that of the oldest open call of its tool."""
@@ -541,15 +558,23 @@ class RollingBase:
         self._known_limit = context_limit(self.log).tokens
         self._size_up()
 
+    def _model(self) -> Model:
+        """The model that is counted for, as far as it is known."""
+        return named(self.log.config["model"] or self.log.model)
+
     def _size_up(self) -> None:
         """After a new working copy: the sizes of what is sent are counted again, from the cache."""
         log = self._copy.log
-        if self._known_limit is not None and not self._copy.whole:
-            log.config = log.config.given({"limit": self._known_limit})
+        if not self._copy.whole:
+            kept = {
+                "limit": self._known_limit,
+                "model": self.log.config["model"] or self.log.model or None,
+            }  # of rows that are not in the copy
+            log.config = self.log.config.given({key: value for key, value in kept.items() if value is not None})
         log.estimates = True
         log.memory, log.sources = self.notes, None
         self._sizes: dict[Name, int] = {}
-        self._counting = Counting(log)
+        self._counting, self._counted_for = Counting(log), self._model()
         found = Trimming(log, TrimRequest(1 << 60))
         self._sizes.update(zip(found.names, map(int, found.measuring.each(found.names)), strict=True))
         self._around: tuple[Assembly, int] = found.assembly, found.beside.assembled
@@ -598,20 +623,14 @@ class RollingBase:
                 return
             self._copy.add(source.read(message.offset, message.size), n)
         self._known = len(messages), ops
+        if self._model() != self._counted_for:  # an answer named another
+            self._size_up()
 
     def _take_uncounted(self, numbers: range) -> None:
         """What the newest response that states it was counted beyond our count, by whomever it was added."""
-        source, messages = self.log.opening.laid_out, self.log.messages
-        for n in numbers:
-            if messages[n - 1].role != "assistant":
-                continue
-            raw = source.read(messages[n - 1].offset, messages[n - 1].size)
-            if utf8(UNCOUNTED) in raw:
-                meta = _dict(_dict(loads(raw)).get("meta"))
-                found = meta.get(UNCOUNTED)
-                if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MOST:
-                    self._uncounted = found
-                    return
+        found = next((said for n in numbers if (said := noted(self.log, n)) is not None), None)
+        if found is not None:
+            self._uncounted = found[0]
 
     def _total(self) -> int:
         log, sizes = self._copy.log, self._sizes

@@ -1,7 +1,7 @@
 """The screen of `ctxkit` alone on a terminal: the project's newest sessions, how full they are, what to type next.
 
-The tokens are those of `ctxkit status`, from the user's index if the session was counted since it changed. Otherwise
-they are counted now, newest session first, for one second. The other sessions show the last figure of their program.
+The tokens are those of `ctxkit status`, from the user's index if the session was counted since it changed; otherwise
+the last figure of its program, or an estimate by its size, marked `~`. Nothing is counted here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from contextlib import closing, suppress
 from itertools import islice
 from typing import NamedTuple
 
-from ctxkit.api.log import Log
 from ctxkit.cli.abnormal_ends import abnormal_ends
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal import layout, streams
@@ -26,22 +25,16 @@ from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.logfile.log_config import Configured
-from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.status import level
-from ctxkit.search.file_cache import CachedTokens
 from ctxkit.search.naming import AGENTS
 from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.search.resumed import sources
-from ctxkit.search.sessions import Session, find_files, find_sessions
+from ctxkit.search.sessions import ROUGH, Session, find_files, find_sessions
 from ctxkit.store.folder import file_name
 
 SHOWN = 5
 """Sessions on the screen."""
 NAMES = ("@", *(f"@{k}" for k in range(2, SHOWN + 1)))
-PATIENCE = 1.0
-"""Seconds after which no other session is counted."""
-LARGEST = 16 << 20
-"""Bytes of the largest session that is counted."""
 BAR = 10
 """Cells of the bar."""
 WIDE = 60
@@ -53,11 +46,12 @@ NEXT = ("show", "forget", "compact", "resume")
 
 
 class Fullness(NamedTuple):
-    """Tokens of a context and of its limit, None if unknown; `level`: the colour of the bar."""
+    """Tokens of a context and of its limit, None if unknown; `level`: the bar's colour; `rough`: not counted."""
 
     used: int | None = None
     limit: int | None = None
     level: str = ""
+    rough: bool = False
 
 
 def show() -> bool:
@@ -77,8 +71,7 @@ def show() -> bool:
         shown = [by_path[one.path] for one in some[:SHOWN] if one.path in by_path]
         if not shown and not logs:
             return False
-        begun = time.monotonic()
-        full = [_fullness(one, count=time.monotonic() - begun < PATIENCE) for one in shown]
+        full = [_fullness(one) for one in shown]
     names = {one.path: name for one, name in zip(some, NAMES, strict=False)}
     said = remarks(shown, names, sources(os.environ))
     for line in lines(shown, full, home_short(here.folder), layout.width(), said, logs=logs, more=len(some) > SHOWN):
@@ -101,34 +94,18 @@ def _logs_here() -> list[Session]:
         return []
 
 
-def _fullness(one: Session, *, count: bool) -> Fullness:
-    """How full a session is. `count`: whether it may be counted now."""
-    tokens = one.tokens
-    if tokens is None and count and one.size <= LARGEST:
-        try:
-            with one_of_many(str(one.path)):
-                log = Log.open(one.path)
-                found = log.status().tokens
-                tokens = CachedTokens(found.used or 0, found.counter or "", found.limit.value)
-                from ctxkit.search.size_cache import note
-
-                note(log, found)
-        except CtxkitError:
-            tokens = None
-    tokens = tokens or one.used
-    if tokens is None:
+def _fullness(one: Session) -> Fullness:
+    """How full a session is, as far as it is known without counting."""
+    used = one.used
+    if used is None:
         return Fullness()
-    colour = _level(one, 100 * tokens.count / tokens.limit) if tokens.limit else ""
-    return Fullness(tokens.count, tokens.limit, colour)
-
-
-def _level(one: Session, percent: float) -> str:
-    """The colour for a percentage of the limit, by the session's config; "" if that cannot be read."""
     try:
         config = Configured(str(one.path), env=os.environ).load(tolerant=True)
     except CtxkitError:
-        return ""
-    return level(percent, config["status.yellow"], config["status.red"])
+        return Fullness(used.count, used.limit, "", used.counter == ROUGH)
+    limit = config["limit"] or used.limit
+    colour = level(100 * used.count / limit, config["status.yellow"], config["status.red"]) if limit else ""
+    return Fullness(used.count, limit, colour, used.counter == ROUGH)
 
 
 def lines(
@@ -183,12 +160,13 @@ def _bar(fullness: Fullness) -> Line:
     """The bar of the share of the limit that is used, and the share in words."""
     if fullness.used is None:
         return [" " * BAR, f" {'':11}"]
+    about = "~" if fullness.rough else " "
     if not fullness.limit:
-        return [" " * BAR, f" {brief(fullness.used):>4} tokens "]
+        return [" " * BAR, f"{about}{brief(fullness.used):>4} tokens "]
     share = fullness.used / fullness.limit
     filled = min(BAR, round(share * BAR))
     return [Styled(FULL * filled, fullness.level), Styled(EMPTY * (BAR - filled), "dim"),
-            f" {'<1' if 0 < share < 0.01 else int(100 * share):>2} % of {brief(fullness.limit):>4}"]  # fmt: skip
+            f"{about}{'<1' if 0 < share < 0.01 else int(100 * share):>2} % of {brief(fullness.limit):>4}"]  # fmt: skip
 
 
 def _agent(one: Session) -> str:

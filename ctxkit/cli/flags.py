@@ -18,8 +18,9 @@ class Flag(NamedTuple):
 
     `metavar`: the name of its value; None for a switch, CHOICES if the command's enum lists the values. `on`: command
     -> the help there, if it is more exact than `help`; `values`: command -> the metavar there, if it is another one.
-    `least`: the minimum of a whole number. `writes`: the value names a file or folder of this machine that is
-    written, so a URL is refused. `read`: converts the typed text to the command's value; it raises Usage.
+    `least`: the minimum of a whole number; `bare`: the value if no number follows. `writes`: the value names a file or
+    folder of this machine that is written, so a URL is refused. `read`: converts the typed text to the command's value;
+    it raises Usage.
     """
 
     names: str
@@ -28,6 +29,7 @@ class Flag(NamedTuple):
     on: Mapping[str, str] = {}
     values: Mapping[str, str] = {}
     least: int | None = None
+    bare: str = ""
     writes: bool = False
     read: Callable[[str], Any] | None = None
 
@@ -104,7 +106,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--at", "The state right after this op (number or id; 3^: before op 3), or now.", "OP"),
         Flag("--auto", "Only if code was written or an error solved, once per exchange."),
         Flag("--before-mark", "Messages before the newest mark with this label.", "LABEL"),
-        Flag("--by", "Token shares by role, tool, exchange or file.", "KIND"),
+        Flag("--by", "Token shares by role, tool, server (MCP), exchange or file.", "KIND"),
         Flag("--checkpoint", "A checkpoint of each finished exchange that is worth one."),
         Flag("--clear-at-least", "If anything is cut, save at least N tokens (20k).", "N"),
         Flag("--clear-inputs", "Also shorten long arguments of old calls."),
@@ -207,7 +209,7 @@ FLAGS: dict[str, Flag] = {
             "Only parts larger than this, in tokens (5k) or bytes (2MB); their messages stay.",
             "SIZE",
         ),
-        Flag("--largest", "The N largest messages.", "N", least=1),
+        Flag("--largest", "The N largest messages (10).", "[N]", least=1, bare="10"),
         Flag("--last", "The newest N messages, exchanges (Nx) or steps (Ns).", "N[x|s]"),
         Flag("--ledger", "A folder that keeps what is done; the same call goes on from there.", "DIR", writes=True),
         Flag(
@@ -398,3 +400,15 @@ FLAGS: dict[str, Flag] = {
     )
 }
 """Name of the parameter -> the flag, in alphabetical order."""
+
+
+def with_bare(words: list[str]) -> list[str]:
+    """The words of a command, with the value of each option that stands without its number (`Flag.bare`)."""
+    last = words.index("--") if "--" in words else len(words)
+    bare = {flag.name: flag.bare for flag in FLAGS.values() if flag.bare}
+    found: list[str] = []
+    for i, word in enumerate(words):
+        found.append(word)
+        if i < last and word in bare and not (i + 1 < last and words[i + 1].lstrip("-").isdigit()):
+            found.append(bare[word])
+    return found

@@ -15,13 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ctxkit.api.log import Log
 from ctxkit.cli.terminal.event_log import BEGIN as EVENT_LINE
 from ctxkit.cli.terminal.event_log import DONE
 from ctxkit.core.strategies import NAMES as STRATEGIES
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CannotCreate, CtxkitError, ExitCode, NothingMatched, Usage, reason_of
 from ctxkit.formats import registry
+from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.token_log import BEGIN as TOKEN_LINE
+from ctxkit.search.preview import compacts
 from ctxkit.search.sessions import Found, Session, find_sessions
 from ctxkit.store.opening import cannot_open
 from ctxkit.watch.claims import alive
@@ -34,7 +37,6 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 """Names that a request may give the machine that it runs on, beside the address given by --serve."""
 REFUSED = {ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.TRY_AGAIN, ExitCode.CONFIG}
 """Exit codes of a compaction that was refused; with any other code it failed."""
-_COMPACT = b'"ctxkit":"compact"'
 
 
 def text(collector: Collector) -> bytes:
@@ -223,13 +225,12 @@ def _of_sessions(found: Found) -> Iterator[Any]:
 
 
 def _of_ops(sessions: Iterable[Session]) -> Iterator[Any]:
-    """Metrics of the compact ops in sessions and their sidecars."""
+    """Metrics of the compact ops in force."""
     by, fallbacks = Counter[str](), 0
-    for path in {path for one in sessions for path in _with_ops(one)}:
-        for op in _ops(path):
-            strategy = op.get("strategy")
+    for one in sessions:
+        for strategy, fallback in (*one.glance.compacts, *_in_conversations(one)):
             by[strategy if strategy in STRATEGIES else "other"] += 1
-            fallbacks += bool(op.get("fallback"))
+            fallbacks += fallback
     family = _family("GaugeMetricFamily", "ctxkit_compaction_ops", "Compactions recorded in sessions.", ("strategy",))
     for strategy in (*STRATEGIES, "other"):
         family.add_metric((strategy,), by[strategy])
@@ -237,28 +238,17 @@ def _of_ops(sessions: Iterable[Session]) -> Iterator[Any]:
     yield _gauge("ctxkit_fallback_ops", "Compactions in sessions by rules, because a model gave no summary.", fallbacks)
 
 
-def _with_ops(one: Session) -> Iterator[Path]:
-    """The files that may hold ops of a session."""
-    if one.glance.format == "chat":
-        yield one.path
-    if one.sidecar is not None:
-        yield from one.sidecar.glob("ops*.jsonl")
-
-
-def _ops(path: Path) -> Iterator[dict[str, Any]]:
-    """The compact ops in a file. Unreadable lines are skipped: `_of_sessions` counts damage."""
-    try:
-        with open(path, "rb") as file:
-            lines = [line for line in file if _COMPACT in line]
-    except OSError:
+def _in_conversations(one: Session) -> Iterator[tuple[str, bool]]:
+    """The compacts in force of the conversations in a file of many: a preview has none of their ops."""
+    if one.glance.conversations < 2 or one.sidecar is None:
         return
-    for line in lines:
+    for path in sorted(one.sidecar.glob("ops.*.jsonl")):
+        number = path.name.split(".")[1]
         try:
-            op = loads(line)
-        except ValueError:
+            with one_of_many(str(one.path)):
+                yield from compacts(Log.open(one.path, conversation=int(number)).state())
+        except (CtxkitError, ValueError):  # `check` says it
             continue
-        if isinstance(op, dict) and op.get("ctxkit") == "compact":
-            yield op
 
 
 def _lines(path: Path, begin: bytes) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ctxkit.cli.flags import with_bare
 from ctxkit.cli.registry import COMMANDS
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -33,7 +34,7 @@ class CommandParser(TyperCommand):
 
             args = with_file(args)
         ctx.obj = "--help" in args
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, with_bare(args))
 
     def get_help(self, ctx: Any) -> str:
         """Raises HelpAsked for the command's page."""

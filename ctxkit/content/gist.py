@@ -27,7 +27,7 @@ _NAMED = 3
 def gist(pieces: Sequence[TextSegment], count: int) -> str:
     """Summarizes a context of `count` messages with the segments `pieces`."""
     found = facts(pieces)
-    sentences = [_done(found, count, summed=any(piece.kind == SegmentKind.SUMMARY for piece in pieces))]
+    sentences = [_done(found, count, pieces)]
     left = found["pending"][-1:]
     decided = [one for one in found["decisions"] if one not in left]  # a line may be both
     if decided:
@@ -53,7 +53,7 @@ def shortened(text: str) -> str:
     return cut[: ends[-1]] if ends and ends[-1] > LONGEST // 2 else f"{cut.rstrip()}…"
 
 
-def _done(found: dict[str, list[str]], count: int, *, summed: bool) -> str:
+def _done(found: dict[str, list[str]], count: int, pieces: Sequence[TextSegment]) -> str:
     done: list[str] = []
     for verb, name in (("edited", "files edited"), ("read", "files read")):
         if found[name] and not (verb == "read" and done):
@@ -64,8 +64,21 @@ def _done(found: dict[str, list[str]], count: int, *, summed: bool) -> str:
         errors = len(found["errors"])
         done.append(f"met {errors} error{'s' * (errors != 1)}")
     messages = f"{count} message{'s' * (count != 1)}"
-    nothing = "a summary of what came before" if summed else "no file, command or error"
-    return _sentence(f"{messages}: ", "; ".join(done) or nothing, _DONE)
+    return _sentence(f"{messages}: ", "; ".join(done) or _else(pieces), _DONE)
+
+
+def _else(pieces: Sequence[TextSegment]) -> str:
+    """What was done where no fact says it: the scripts of the calls, or their tools."""
+    scripts = dict.fromkeys(piece.text.strip().partition("\n")[0] for piece in pieces if piece.is_script)
+    scripts.pop("", None)
+    if scripts:
+        return f"ran {_listed(list(scripts))}"
+    tools = dict.fromkeys(piece.tool for piece in pieces if piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT))
+    tools.pop("", None)
+    if tools:
+        return f"called {_listed(list(tools))}"
+    summed = any(piece.kind == SegmentKind.SUMMARY for piece in pieces)
+    return "a summary of what came before" if summed else "no file, command or error"
 
 
 def _listed(names: Sequence[str]) -> str:

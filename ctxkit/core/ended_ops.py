@@ -41,6 +41,15 @@ class ItemFate(msgspec.Struct, frozen=True):
     undo: int
 
 
+def in_force(state: State) -> list[LedgerEntry]:
+    """The ops that are neither undone nor ended, without undos, in order."""
+    over = ended(state)
+    return [
+        entry for entry in state.ledger.entries
+        if entry.name != "undo" and not entry.void and entry.number not in over
+    ]  # fmt: skip
+
+
 def ended(state: State) -> dict[int, OpEnd]:
     """Op number -> what ended its effect, for ops that no undo voids.
 

@@ -10,6 +10,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,7 +26,7 @@ from ctxkit.core.derive.usage import SIZE_ROLE, cost, reply_id, total, usage
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content, Message, Result, Text
 from ctxkit.core.ops import Compact
-from ctxkit.core.text.json_text import finite
+from ctxkit.core.text.json_text import finite, loads
 from ctxkit.core.text.redactor import Redactor
 from ctxkit.core.text.utf8 import exact, sound
 from ctxkit.core.times import iso, written
@@ -43,6 +45,7 @@ from ctxkit.measure.size import Measuring
 from ctxkit.measure.status import status
 from ctxkit.search.preview import title_of
 from ctxkit.store.config import load
+from ctxkit.store.folder import START
 from ctxkit.store.sidecar import HeldSidecar
 
 Row: TypeAlias = dict[str, Any]
@@ -195,7 +198,7 @@ class _LogRows:
         name = log.opening.name
         measured = self.measuring.of(self.listed)
         moments = [moment for n in range(1, len(log.messages) + 1) if (moment := self.state.times.of(n)) is not None]
-        tokens = sum(one["input"] + one["output"] for one in requests)
+        tokens = sum(one["input"] + one["output"] for one in requests if not self._is_copied(one["n"]))
         transcript = log.transcript
         torn = sum(one.code == "torn-tail" for one in transcript.damage)
         end = condition(found.damaged - torn, torn=torn > 0, interrupted=self._open())
@@ -211,6 +214,28 @@ class _LogRows:
             "ctxkit_trust": measured.trust, "ctxkit_ops": found.ops, "ctxkit_compactions": found.compactions,
             "ctxkit_damaged": found.damaged, "ctxkit_end": end, "ctxkit_title": title_of(log.opening) or None,
         }  # fmt: skip
+
+    def _is_copied(self, n: int) -> bool:
+        """Whether a message is history of another session, whose rows this one copied: Claude Code marks each, and pi
+        names the other session in its first row, with the time of the copy.
+        """
+        own = self._content(n).rows
+        if any(row.get("forkedFrom") for row in own):
+            return True
+        moment = self.state.times.of(n)
+        return self._copied_at is not None and moment is not None and moment < self._copied_at
+
+    @cached_property
+    def _copied_at(self) -> float | None:
+        """When pi copied the rows of another session; None if it did not."""
+        log = self.log
+        if log.transcript.format != "pi":
+            return None
+        with suppress(ValueError):
+            begun = loads(log.opening.laid_out.read(0, START).partition(b"\n")[0])
+            if isinstance(begun, dict) and begun.get("parentSession"):
+                return written(begun.get("timestamp"))
+        return None
 
     def _main(self) -> Sequence[int]:
         """The messages of the main thread, in order."""

@@ -53,7 +53,8 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
         TableColumn("model", "text", "The model of the newest answer that names one, else null.", secret=True),
         TableColumn("message_count", "int", "Messages of the log, in the context or not."),
         TableColumn("total_tokens", "int",
-                    "Tokens of all requests and answers that the log records; null if it records none."),
+                    "Tokens of all requests and answers that the log records, without those of history that it says it "
+                    "copied from another session (forks of Claude Code and pi); null if it records none."),
         TableColumn("total_time", "float", "Seconds from the first message's time to the last's; null without times."),
         TableColumn("error", "text", "Why the source could not be read; else null.", secret=True),
         TableColumn("messages", "text",

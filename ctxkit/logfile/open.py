@@ -98,6 +98,8 @@ class OpenLog:
         """Whether only cached counts and rough ones are used, without a tokenizer: else NotCountedError is raised."""
         self.estimates = False
         """Whether sizes are estimated only: what providers counted, as the log records it, is not used."""
+        self.is_list = False
+        """Whether it is a list of messages in memory: what a log notes besides its messages is not sent with them."""
         self.folder: Path | None = None
         """The folder that paths in the config are relative to; None: that of the log."""
         self.redactor: Redactor | None = None

@@ -9,9 +9,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
 
 from ctxkit.core.assembly import NOTHING, Assembled, Assembly
 from ctxkit.core.derive.usage import Measured, Overhead
+from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.logfile.assembly_sources import assemble, configured_tools
 from ctxkit.logfile.open import OpenLog
@@ -19,6 +22,43 @@ from ctxkit.logfile.read import proven_log
 from ctxkit.measure.count import Counting
 from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, definitions, rendered
+
+UNCOUNTED, GIVEN = "uncounted", "beside"
+"""Keys in the `meta` of a reply's row written by a rolling context: tokens that a provider counted beyond its count,
+and tokens of what it was given to send besides the messages: tools, notes.
+"""
+MOST = 10**15
+"""The most tokens that a row may state there."""
+REPLIES = 60
+"""How many of the newest replies are searched for them."""
+
+
+def noted(log: OpenLog, n: int) -> tuple[int, int] | None:
+    """The tokens `UNCOUNTED` and `GIVEN` that the row of message n states; None if it states neither."""
+    message = log.messages[n - 1]
+    if message.role != "assistant":
+        return None
+    raw = log.opening.laid_out.read(message.offset, message.size)
+    if utf8(UNCOUNTED) not in raw and utf8(GIVEN) not in raw:
+        return None
+    with suppress(ValueError):
+        row = loads(raw)
+        meta = row.get("meta") if isinstance(row, dict) else None
+        stated = [meta.get(key) if isinstance(meta, dict) else None for key in (UNCOUNTED, GIVEN)]
+        uncounted, given = (
+            one if isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= MOST else None for one in stated
+        )
+        if uncounted is not None or given is not None:
+            return uncounted or 0, given or 0
+    return None
+
+
+def _of_rolling(log: OpenLog) -> int:
+    """What the newest rolling context on this log counts besides the messages, and the config does not name."""
+    if not log.native or log.is_list or log.estimates:  # the object counts its working copy, and adds it itself
+        return 0
+    newest = (n for n in range(len(log.messages), 0, -1) if log.messages[n - 1].role == "assistant")
+    return next((sum(found) for n in islice(newest, REPLIES) if (found := noted(log, n)) is not None), 0)
 
 
 def beside(
@@ -28,13 +68,15 @@ def beside(
 
     If a provider counted, its count includes tools and overhead, and assembled texts up to the size of what it counted
     beyond the messages; all of them if its count is of the `whole` request as it is now. If no provider counted, and
-    no tools and overhead are named, those of the newest request that the program recorded are counted.
+    no tools and overhead are named, those of the newest request that the program recorded are counted; also what a
+    rolling context noted.
     """
     assembled = counting.of_texts(one.text for one in texts)
     defined, stated = tokens_of(counting, tools), int(counting.log.config["overhead"])
     if not measured.is_counted:
         if not (defined or stated):
-            defined, stated = _recorded(counting)
+            defined, stated = recorded(counting)
+        stated += _of_rolling(counting.log)
         return Overhead(assembled, defined, stated)
     held = assembled if whole else min(assembled, measured.overhead or 0)
     return Overhead(assembled, defined, stated, defined + stated + held)
@@ -66,7 +108,7 @@ def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:
     return counting.of_texts(texts) + more
 
 
-def _recorded(counting: Counting) -> tuple[int, int]:
+def recorded(counting: Counting) -> tuple[int, int]:
     """Estimates the tokens of the tools, and of the system prompt, in the newest request that the program recorded."""
     opening = counting.log.opening
     found = opening.format.prefix(proven_log(opening), ())

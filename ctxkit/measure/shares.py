@@ -1,4 +1,4 @@
-"""Token shares of a context by role, tool, exchange or file; and the files that its calls touch.
+"""Token shares of a context by role, tool, server, exchange or file; and the files that its calls touch.
 
 The sizes of the messages are from `measure/size.py`, so the shares are parts of what `status` shows. `status --by` and
 `--files` print them.
@@ -6,6 +6,7 @@ The sizes of the messages are from `measure/size.py`, so the shares are parts of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import floor
@@ -16,16 +17,37 @@ import msgspec
 from ctxkit.content.calls import Calls
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.derive.files import FileTouch
+from ctxkit.core.derive.usage import Overhead
 from ctxkit.core.item_names import Name, Names
+from ctxkit.core.messages import Call
 from ctxkit.core.times import iso
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
+from ctxkit.measure.overhead import recorded
 from ctxkit.measure.size import Measuring, cumulative
+from ctxkit.measure.status import Budget
 
-By = Literal["role", "tool", "exchange", "file"]
-NO_TOOL, NO_FILE, BEFORE = "(no tool)", "(no file)", "(before the first)"
+By = Literal["role", "tool", "server", "exchange", "file"]
+NO_TOOL, NO_SERVER, NO_FILE, BEFORE = "(no tool)", "(no MCP server)", "(no file)", "(before the first)"
 SEVERAL = "(several tools)"
 """Of messages with calls of more than one tool, or with results of more than one."""
+SEVERAL_SERVERS = "(several servers)"
+SERVERS = (
+    re.compile(r"mcp__(.+?)__.+"),  # Claude Code, Codex, Qwen Code
+    re.compile(r"mcp_([^_]+)_.+"),  # Gemini CLI, which advises against `_` in the name of a server
+    re.compile(r"(?!mcp_)(.+?)__.+"),  # Goose, whose extensions are servers; older Gemini CLI
+    re.compile(r"(.+-mcp-server)-.+"),  # Copilot CLI, of the server that it brings
+)
+"""How programs name a tool of an MCP server. `SERVER_tool` of opencode may as well be a tool with `_` in its name."""
+TOOLS, PROMPT = "(tools)", "(system prompt)"
+ASSEMBLED, STATED = "(assembled: system prompt, docs …)", "(overhead, as config or --overhead state it)"
+BESIDES = "(besides messages: system prompt, tools …)"
+"""What is sent and belongs to no message, where nothing says what it is: the provider counted it."""
+
+
+def server(tool: str) -> str:
+    """The MCP server that a tool belongs to by its name, else ""."""
+    return next((found[1] for form in SERVERS if (found := form.fullmatch(tool))), "")
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -67,6 +89,7 @@ class Shares:
         self.log, self.state = log, log.state()
         self.names = list(log.listed())
         self.calls = Calls(log, self.names)
+        self._servers_of: dict[int, set[str]] = {}
         measuring = Measuring(Counting(log))
         sizes = measuring.each(self.names)
         self.own = dict(zip(self.names, (max(0, round(size)) for size in sizes), strict=True))
@@ -93,6 +116,29 @@ class Shares:
         """
         names = self.largest_names(count)
         return [Share(self._what(name), 1, self.own[name], self.state.label(name)) for name in names]
+
+    def besides(self, counted: Budget) -> list[Share]:
+        """What is sent besides the messages, the largest first: with the messages, it is all of what is `counted`.
+
+        Tools and texts that the config names or the program recorded have a share each, which is an estimate; what a
+        provider counted beyond them is one share.
+        """
+        left = max(0, (counted.used or 0) - sum(self.tokens.values()))
+        beside = counted.beside or Overhead()
+        stated = bool(self.log.config["overhead"])
+        tools, prompt = beside.tools, beside.overhead
+        if self.log.native and not stated:  # a rolling context noted it, and nothing says what it is
+            prompt = 0
+        elif left and not (tools or prompt):
+            tools, prompt = recorded(Counting(self.log))
+        found = []
+        for what, tokens in (
+            (ASSEMBLED, beside.assembled), (TOOLS, tools), (STATED if stated else PROMPT, prompt), (BESIDES, left),
+        ):  # fmt: skip
+            held = min(left, tokens)
+            left -= held
+            found += [Share(what, 0, held, "")] * bool(held)
+        return sorted(found, key=lambda share: -share.tokens)
 
     def _what(self, name: Name) -> str:
         """`tool read_file session.py`: what a message is."""
@@ -155,6 +201,9 @@ class Shares:
                 case "tool":
                     tools = sorted(self.calls.tools(name))
                     yield SEVERAL if len(tools) > 1 else "".join(tools) or NO_TOOL, name
+                case "server":
+                    servers = sorted({one for n in self.calls.callers(name) for one in self._servers(n)})
+                    yield SEVERAL_SERVERS if len(servers) > 1 else "".join(servers) or NO_SERVER, name
                 case "file":
                     paths = sorted({touch.path for touch in self.calls.files(name)})
                     yield ", ".join(paths) or NO_FILE, name
@@ -162,6 +211,18 @@ class Shares:
                     if message is not None and message.opens:
                         exchange = f"from {self.state.label(name)}"
                     yield exchange, name
+
+    def _servers(self, n: int) -> set[str]:
+        """The servers of the tools that a message calls. Codex keeps the server in a key beside the tool's name."""
+        if n not in self._servers_of:
+            calls = [part for part in self.log.original(n).parts if isinstance(part, Call)]
+            spaces = [(one.raw if isinstance(one.raw, dict) else {}).get("namespace") for one in calls]
+            full = [
+                f"{space.rstrip('_')}__{one.name.lstrip('_')}" if isinstance(space, str) and space else one.name
+                for one, space in zip(calls, spaces, strict=True)
+            ]
+            self._servers_of[n] = {server(tool) or NO_SERVER for tool in full}
+        return self._servers_of[n]
 
     def _step(self, name: Name) -> Sequence[Name]:
         return self.state.steps.members(name) if isinstance(name, int) else [name]

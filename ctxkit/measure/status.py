@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
 from ctxkit.content.thinking import unsent
 from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.derive.usage import Figures, Measured, Overhead
-from ctxkit.core.ended_ops import ended
+from ctxkit.core.ended_ops import in_force
 from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.ops import Compact
@@ -69,7 +70,9 @@ class MarkStatus(msgspec.Struct, frozen=True):
 
 
 class NamedGroup(msgspec.Struct, frozen=True):
-    """An agent or a thread. `last`: the newest time of its messages, ISO; None if none has a time."""
+    """An agent or a thread. `in_context`: messages in the context of all, whatever agent or thread was asked for.
+    `last`: the newest time of its messages, ISO; None if none has a time.
+    """
 
     name: str
     messages: int
@@ -140,14 +143,15 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
     state = _state(log, trouble)
     visibilities = Visibilities(state, log.projection())
     tally = visibilities.tally()
+    seen = log.projection()
+    for_all = structs.replace(seen, agent=None, thread=None)
+    everybody = visibilities.visible if seen == for_all else Visibilities(state, for_all).visible
     places = list(_damage(log))
     around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
     left = unsent(log, around or NOTHING) if tokens else None
     view = log.transcript.view
-    over = ended(state)
-    ops = [entry for entry in state.ledger.entries if entry.name != "undo"]
-    in_force = [entry for entry in ops if not entry.void and entry.number not in over]
+    ops = in_force(state)
     cuts = view.cuts if view is not None else []
     return Status(
         log=log.opening.name,
@@ -159,17 +163,17 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         inside=tally.pop(IN),
         out=tally,
         marks=[MarkStatus(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
-        ops=len(in_force),
-        void=sum(entry.void for entry in ops),
-        agents=named(state, "agent", visibilities.visible),
-        threads=threads(state, visibilities.visible),
+        ops=len(ops),
+        void=sum(entry.void for entry in state.ledger.entries if entry.name != "undo"),
+        agents=named(state, "agent", everybody),
+        threads=threads(state, everybody),
         damaged=len(places),
         damage=places[:PLACES],
         warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings, *trouble],
         sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
         thinking=None if left is None else SkippedThinking(left.blocks, left.why),
         cut_before=view.cut_before or None if view is not None else None,
-        compactions=sum(cut.is_compaction for cut in cuts) + sum(isinstance(entry.op, Compact) for entry in in_force),
+        compactions=sum(cut.is_compaction for cut in cuts) + sum(isinstance(entry.op, Compact) for entry in ops),
         colors={name: own["color"].value for name, own in log.config.agents.items() if "color" in own},
     )
 

@@ -1,8 +1,8 @@
 """The preview of a log in a list of sessions: its format, title, last words, and condition.
 
 Pipeline: `logfile/read.py` reads the file, `core/derive/tail.py` finds its end; only messages that the preview shows
-are read in full. Ops are checked but not replayed, because a preview is of the log as its program has it. If the last
-exchange is unfinished, they are replayed, as somebody may have recovered. `search/sessions.py` collects previews.
+are read in full. Title and words are those of the log as its program has it; ops are checked, and replayed for the size
+of the context and for whether the last exchange is unfinished. `search/sessions.py` collects previews.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import msgspec
 
 from ctxkit.core.derive.synthetic_messages import kind, stopped
 from ctxkit.core.derive.tail import Condition, condition, interrupted, newest_first, newest_shown
-from ctxkit.core.derive.usage import usage
+from ctxkit.core.derive.usage import usage, window
+from ctxkit.core.ended_ops import in_force
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.op_fit import faults
+from ctxkit.core.ops import Compact
+from ctxkit.core.state import State
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import written
@@ -34,11 +37,16 @@ from ctxkit.store.index import stamp
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
+from ctxkit.tokens.models import bare, limit, windows
 
 TITLE, WORDS = 200, 500
 """Characters of a title and of last words that are kept."""
 LOOKED_AT = 40
 """Messages at either end that are searched for text."""
+BYTES = {"claude-code": 10.0}
+"""Bytes of rows per token, as measured on real sessions: Claude Code writes results twice, and much beside them."""
+USUAL = 5.0
+"""The same of the other formats."""
 TORN = "torn-tail"
 """The damage of an append that was cut off, or is going on now."""
 BRANCH = "gitBranch"
@@ -60,9 +68,11 @@ class SessionPreview(msgspec.Struct, frozen=True):
     `messages`: all of them, also on branches and in sidechains; `conversations`: how many a file has; of several, the
     title is that of the first with one. `damaged`: how many places. `folder`, `branch`: the folder that it was begun
     in, and its newest git branch, "" if its program does not record them. `tokens`: what the provider counted for the
-    newest request and its reply; None if nothing is recorded, or ops have changed the context since. `sub`: it is the
-    log of an agent's own agent. `before`: the path and stamp of each file in which its history begins, "" for one that
-    is missing.
+    newest request and its reply; None if nothing is recorded, or messages or ops came since: then `rough` is an
+    estimate by the size of the rows. `limit`: of the context, as its program or the table of models says. `compacts`:
+    of each compact in force, its strategy, and whether rules took a model's place. `sub`: it is the log of an agent's
+    own agent. `before`: the path and stamp of each file in which its history begins, "" for one
+    that is missing.
     """
 
     format: str
@@ -78,6 +88,9 @@ class SessionPreview(msgspec.Struct, frozen=True):
     tokens: int | None = None
     sub: bool = False
     before: tuple[tuple[str, str], ...] = ()
+    rough: int | None = None
+    limit: int | None = None
+    compacts: tuple[tuple[str, bool], ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -111,19 +124,36 @@ def glance(
     ledger = build(transcript) if transcript.ops else None
     damaged = len(damage) - torn + (0 if ledger is None else _wrong_ops(opening, ledger))
     begun = head(opening.format.name, start)
+    state = None
+    if ledger is not None:
+        from ctxkit.core.replay import fold  # few sessions have ops
+
+        state = fold(transcript, ledger, force=True)
+    counted, behind = (None, 0) if transcript.missing else _tokens(opening)
+    is_whole = counted is not None and state is None and not behind
     return SessionPreview(
         format=opening.format.name,
         title=title_of(opening, title),
         last=_last(opening),
         time=_time(opening),
         messages=len(transcript.messages),
-        state=condition(damaged, torn=torn > 0, interrupted=_interrupted(opening, ledger)),
+        state=condition(damaged, torn=torn > 0, interrupted=_interrupted(opening, state)),
         damaged=damaged,
         folder=begun.folder,
         branch=_branch(opening) or begun.branch,
-        tokens=_tokens(opening) if ledger is None and not transcript.missing else None,
+        tokens=counted if is_whole else None,
+        rough=None if is_whole else _rough(opening, state, counted, behind),
+        limit=_limit(opening, counted or 0),
+        compacts=() if state is None else compacts(state),
         before=_before(opening),
         sub=begun.sub,
+    )
+
+
+def compacts(state: State) -> tuple[tuple[str, bool], ...]:
+    """The compacts in force, as in `SessionPreview`."""
+    return tuple(
+        (one.op.strategy or "", bool(one.op.fallback)) for one in in_force(state) if isinstance(one.op, Compact)
     )
 
 
@@ -148,7 +178,7 @@ def _begins(start: bytes) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")[:1] in (b"{", b"[")
 
 
-def _interrupted(opening: Opening, ledger: Ledger | None) -> bool:
+def _interrupted(opening: Opening, state: State | None) -> bool:
     """Whether the last exchange is unfinished, and still in the context."""
     transcript = opening.transcript
 
@@ -157,11 +187,7 @@ def _interrupted(opening: Opening, ledger: Ledger | None) -> bool:
 
     if not interrupted(newest_first(transcript), ended):
         return False
-    if ledger is None:
-        return True
-    from ctxkit.core.replay import fold  # few sessions need it
-
-    return interrupted((message for _, message in newest_shown(fold(transcript, ledger, force=True))), ended)
+    return state is None or interrupted((message for _, message in newest_shown(state)), ended)
 
 
 def _wrong_ops(opening: Opening, ledger: Ledger) -> int:
@@ -189,9 +215,9 @@ def _branch(opening: Opening) -> str:
     return ""
 
 
-def _tokens(opening: Opening) -> int | None:
-    """The tokens that the provider counted for the newest counted reply and its request."""
-    transcript = opening.transcript
+def _tokens(opening: Opening) -> tuple[int | None, int]:
+    """What the provider counted for the newest counted reply and its request; the bytes of rows that came since."""
+    transcript, behind = opening.transcript, 0
     for message in islice(newest_first(transcript), LOOKED_AT):
         if message.role == "assistant":
             beside = transcript.counts.get(message.n)
@@ -199,8 +225,44 @@ def _tokens(opening: Opening) -> int | None:
             rows = [loads(opening.laid_out.read(*span)) for span in spans]
             counted = usage([row for row in rows if isinstance(row, dict)])
             if counted is not None:
-                return counted.request + counted.reply
-    return None
+                return counted.request + counted.reply, behind
+        behind += message.bytes
+    return None, 0
+
+
+def _rough(opening: Opening, state: State | None, counted: int | None, behind: int) -> int:
+    """An estimate of the context's tokens by the bytes of its rows: nothing is read or counted.
+
+    `counted`: what the provider counted before ops changed the context (`state`), and before rows of `behind` bytes.
+    """
+    transcript, rate = opening.transcript, BYTES.get(opening.format.name, USUAL)
+    messages, view = transcript.messages, transcript.view
+    whole = opening.laid_out.size if view is None else sum(messages[n - 1].bytes for n in view.order)
+    if state is None:
+        return round(whole / rate) if counted is None else counted + round(behind / rate)
+    shown = state.shown()
+    held = sum(messages[n - 1].bytes for n in shown.numbers)
+    held += sum(len(str(state.board.items[name].message.get("content", ""))) for name in shown.items)
+    left = round(held / rate)
+    return left if counted is None else max(left, counted + round((behind - whole + held) / rate))
+
+
+def _limit(opening: Opening, counted: int) -> int | None:
+    """The limit as far as the tail of the log says it; `measure/limit.py` looks at more of it."""
+    transcript = opening.transcript
+    if transcript.counts:
+        span = transcript.counts[max(transcript.counts)]
+        with suppress(ValueError):
+            row = loads(opening.laid_out.read(*span))
+            if isinstance(row, dict) and (noted := window([row])) is not None:
+                return noted
+    model = transcript.model
+    known = limit(model, opening.format.name)
+    if known is None or len(sizes := windows(model)) < 2:
+        return known
+    compacted = (one.tokens for one in transcript.compactions if bare(one.model) == bare(model))
+    largest = max([counted, *compacted])
+    return known if largest <= known else min((size for size in sizes if size >= largest), default=max(sizes))
 
 
 def _many(source: Source) -> SessionPreview | None:

@@ -54,6 +54,8 @@ FEW = 50
 """Up to this many files are looked up in the index one by one."""
 PROVIDER = "provider"
 """The counter of tokens that the program recorded itself."""
+ROUGH = "estimate by size"
+"""The counter of tokens that nobody counted; people see them with `~`."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -86,9 +88,15 @@ class Session(msgspec.Struct, frozen=True):
 
     @property
     def used(self) -> CachedTokens | None:
-        """`tokens`; else what the provider counted for the newest request, if no op came since."""
-        counted = self.glance.tokens
-        return self.tokens or (None if counted is None else CachedTokens(counted, PROVIDER))
+        """`tokens`; else what the provider counted for the newest request, if no op came since; else an estimate by the
+        size of the rows. None of a file with many conversations, and of prompts alone.
+        """
+        if self.tokens is not None:
+            return self.tokens
+        one = self.glance
+        if one.tokens is not None:
+            return CachedTokens(one.tokens, PROVIDER, one.limit)
+        return None if one.rough is None else CachedTokens(one.rough, ROUGH, one.limit)
 
     @property
     def state(self) -> Condition:
@@ -182,6 +190,15 @@ def find_files(files: Sequence[SessionFile], *, env: Mapping[str, str], progress
     finally:
         search.end()
     return search.found
+
+
+def subagents(path: Path, format: str, env: Mapping[str, str]) -> list[Session]:
+    """The logs of a session's own agents that its program keeps beside it; they are read as in a list of sessions."""
+    place = registry.by_name(format).agents
+    folder = path.with_suffix("") / place[0] if place is not None else None
+    if folder is None or not os.path.isdir(folder):
+        return []
+    return find_sessions([folder], agents=True, env=env).sessions
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from ctxkit.core.text.utf8 import exact
 from ctxkit.store.private import make_private
 
-VERSION = 3
+VERSION = 4
 """The version of the rows; an index of another version is not read."""
 OURS = 0x63747869
 """The `application_id` of our databases."""

@@ -6,6 +6,7 @@ anything is appended. Both use the sum and the budget of `trim`: a context is fu
 
 from __future__ import annotations
 
+import copy
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,9 +56,21 @@ def fit(log: WritableLog, asked: TrimRequest, origin: str, budget: int | None = 
 def require_room(log: WritableLog, records: Sequence[Mapping[str, Any]]) -> None:
     """Raises ContextFull if the user's messages in `records`, with all before them, do not fit after the context.
 
-    Other messages are always accepted: a model has already answered, and a call needs its result. Raises BadConfig if
-    no limit is known.
+    A message of an agent that the config gives a limit or a model must fit into that agent's context. Other messages
+    are always accepted: a model has already answered, and a call needs its result. Raises BadConfig if no limit is
+    known.
     """
+    limited = {name for name, own in log.config.agents.items() if "limit" in own or "model" in own}
+    agents = [name if (name := one.get("agent")) in limited else None for one in records]
+    for agent in dict.fromkeys(filter(None, agents)):
+        seen = copy.copy(log)
+        seen.lens_agent = agent
+        _require_room(seen, [one for one in records if one.get("agent") in (None, agent)])
+    if None in agents or not agents:
+        _require_room(log, records)
+
+
+def _require_room(log: WritableLog, records: Sequence[Mapping[str, Any]]) -> None:
     said = max((place for place, one in enumerate(records, start=1) if one.get("role") == "user"), default=0)
     if not said:
         return

@@ -325,7 +325,8 @@ def test_a_response(response: Row, request_: int) -> None:
     row = json.loads(
         context.log.opening.source.read(context.log.messages[n - 1].offset, context.log.messages[n - 1].size)
     )
-    assert row["role"] == "assistant" and row["model"] == "m" and row["meta"]["usage"]
+    assert row["role"] == "assistant" and row["model"] == "gpt-4o" and row["meta"]["model"] == "m"
+    assert row["meta"]["usage"]
     reply = context.status()
     assert reply.beside == request_ - before
     assert context.tokens == estimate_tokens(context.context(), "gpt-4o") + request_ - before
@@ -964,6 +965,34 @@ def test_what_a_provider_counted_more_is_loaded_again(tmp_path: Path) -> None:
     assert loaded.tokens == before + 100 + estimate_tokens([reply["choices"][0]["message"]], "gpt-4o")
     context.save(tmp_path / "b.jsonl")
     assert RollingContext.load(tmp_path / "b.jsonl", **LIMIT).tokens == loaded.tokens
+
+
+TOOL = {"type": "function", "function": {"name": "look", "description": "Looks at it. " * 9, "parameters": {}}}
+
+
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 700, "completion_tokens": 3}])
+@pytest.mark.parametrize(
+    ("model", "answered", "tools"),
+    [("gpt-4o", "same", [TOOL]), ("gpt-4o", "our-deployment", None), ("claude-sonnet-4-5", "", [TOOL]),
+     ("no-such-model", "our-deployment", [TOOL]), ("", "our-deployment", None), ("", "gpt-4o", [TOOL])],
+)  # fmt: skip
+def test_the_log_says_the_same_figure(
+    tmp_path: Path, model: str, answered: str, usage: dict[str, int] | None, tools: list[dict[str, Any]] | None
+) -> None:
+    """What the object counts for its model, its tools and its notes, with what a provider counted more, is what
+    `status` of the log says: at once, after a cut, and by another object.
+    """
+    notes = FixedNotes("Deploy from main. " * 5) if tools else None
+    context = RollingContext(1500, reserve=300, log=tmp_path / "a.jsonl", model=model, tools=tools, memory=notes)
+    for n in range(8):
+        context.add({"role": "user", "content": f"question {n} " + "word " * 150})
+        context.request("openai")
+        reply: dict[str, Any] = {"choices": [{"message": {"role": "assistant", "content": "thing " * 30}}]}
+        reply |= {"model": model if answered == "same" else answered} if answered else {}
+        context.add_response(reply | ({"usage": usage} if usage and n > 3 else {}))
+        if n in (0, 4, 7):
+            assert Log.open(tmp_path / "a.jsonl", env={}).status().tokens.used == context.tokens
+    assert context.status().trims + context.status().compacts
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import first_screen
 from ctxkit.cli.first_screen import Fullness, lines
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal.safe_text import cells
@@ -62,18 +61,28 @@ def test_logs_of_this_folder(home: Path) -> None:
     assert "ctxkit show chat.jsonl" in text and "@" not in text
 
 
-def test_what_is_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest sessions, how full they are, and three commands; the figure is that of `status`."""
-    monkeypatch.setattr(first_screen, "PATIENCE", 60)
+def test_what_is_shown(home: Path) -> None:
+    """The newest sessions, how full they are, without counting, and three commands; the figure is that of `status`."""
     ran = ctxkit(terminal=True, screen=True)
     assert ran.code == 0
     text = re.sub(r"\x1b\[[0-9;]*m", "", ran.text)
     assert text.startswith("~/shop\n@   5 min ago  claude  ██████░░░░ 62 % of 200k  The login fails\n")
-    assert re.search(r"\n@2 +\d+ d ago  codex .*Where is the port set\?\n", text)
+    assert re.search(r"\n@2 +\d+ d ago  codex +~ *\d+ tokens .*Where is the port set\?\n", text)
     named = re.findall(r"ctxkit (\w+) @", text)
     assert len(named) == 4 and set(named) <= COMMANDS.keys() and "ctxkit --help" in text
     assert "62 %" in good("status", "@", "--short").text
     assert re.sub(r"\x1b\[[0-9;]*m", "", ctxkit(terminal=True, screen=True).text) == text
+
+
+def test_each_session_has_a_bar(home: Path) -> None:
+    """Where nobody counted it is an estimate, and marked; a limit of the config comes before the model's."""
+    [path] = home.rglob("rollout-*.jsonl")
+    path.write_bytes(path.read_bytes() + rows({"type": "turn_context", "payload": {"model": "gpt-5"}}))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", ctxkit(terminal=True, screen=True).text)
+    assert re.search(r"[█░]{10} 62 % of 200k", text) and re.search(r"[█░]{10}~<1 % of +272k", text), text
+    good("config", path, "set", "limit", "300")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", ctxkit(terminal=True, screen=True).text)
+    assert re.search(r"~\d+ % of +300 ", text), text
 
 
 def test_one_order_and_one_age(home: Path) -> None:
@@ -108,9 +117,7 @@ def test_a_watcher_that_was_killed_is_told_of(home: Path) -> None:
 
 
 def test_colours_are_those_of_the_config(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the figure was counted now or is a program's last one: what `status` is coloured by."""
-    monkeypatch.setattr(first_screen, "PATIENCE", 60)
-
+    """What `status` is coloured by."""
     for variable, colour in ((None, "32"), ("CTXKIT_STATUS_YELLOW", "33"), ("CTXKIT_STATUS_RED", "31")):
         if variable:
             monkeypatch.setenv(variable, "61%")

@@ -54,6 +54,17 @@ def test_talk() -> None:
     assert gist([], 1) == "1 message: no file, command or error. Nothing is noted as unfinished."
 
 
+@pytest.mark.parametrize(
+    ("tool", "argument", "text", "done"),
+    [("bash", "command", "ls", "ran ls"), ("Bash", "command", "pwd\nls", "ran pwd"),
+     ("shell", "command", "ls -la", "ran ls -la"), ("get_weather", "city", "Rome", "called get_weather")],
+)  # fmt: skip
+def test_what_was_done_is_said(tool: str, argument: str, text: str, done: str) -> None:
+    """Also where it is no fact to keep: nobody reads "no command" after a call."""
+    call = TextSegment(2, SegmentKind.INPUT, text, tool, argument)
+    assert gist([TextSegment(1, SegmentKind.USER, "hello"), call], 2).startswith(f"2 messages: {done}. ")
+
+
 @given(st.lists(st.tuples(st.sampled_from(SegmentKind), st.text(max_size=400)), max_size=8))
 def test_short(said: list[tuple[SegmentKind, str]]) -> None:
     """Two to four sentences, 600 characters, one line."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
 from ctxkit.fleet.sources import listed
 from ctxkit.fleet.tables import TABLES
 from ctxkit.measure.status import status
+from tests.cli.runner import lines
 from tests.compressed import pack
 from tests.formats.codex import logs, pages
 from tests.shared import SHARED
@@ -310,3 +313,38 @@ def test_a_fork_asks_no_request_again(tmp_path: Path) -> None:
     found = rows(path.read_bytes(), str(path))
     assert [row["n"] for row in found["messages"]] == [1, 2, 3, 4]
     assert [(row["n"], row["input"]) for row in found["requests"]] == [(4, 120)]
+
+
+def _claude(session: str, replies: Sequence[tuple[str, bool]]) -> bytes:
+    found, before = list[dict[str, Any]](), None
+    for n, (name, copied) in enumerate(replies):
+        used = {"input_tokens": 1000, "output_tokens": 10}
+        said = {"id": name, "role": "assistant", "model": "claude-opus-4-6", "usage": used,
+                "content": [{"type": "text", "text": name}]}  # fmt: skip
+        row = {"type": "assistant", "uuid": f"u{n}", "parentUuid": before, "sessionId": session, "message": said,
+               "timestamp": f"2026-10-02T09:00:0{n}.000Z"}  # fmt: skip
+        found.append(row | ({"forkedFrom": {"sessionId": "parent", "messageUuid": f"u{n}"}} if copied else {}))
+        before = f"u{n}"
+    return lines(*found)
+
+
+def _pi(session: str, replies: Sequence[tuple[str, bool]]) -> bytes:
+    copied = sum(copy for _, copy in replies)
+    head = {"type": "session", "version": 3, "id": session, "timestamp": f"2026-10-02T09:00:0{copied}.500Z", "cwd": "/"}
+    found = [head | {"parentSession": "/parent.jsonl"} if copied else head]
+    for n, (name, _) in enumerate(replies, start=1):
+        used = {"input": 1000, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 1010}
+        said = {"role": "assistant", "content": [{"type": "text", "text": name}], "model": "m", "usage": used}
+        found.append({"type": "message", "id": f"e{n}", "parentId": f"e{n - 1}" if n > 1 else None, "message": said,
+                      "timestamp": f"2026-10-02T09:00:0{n}.000Z"})  # fmt: skip
+    return lines(*found)
+
+
+@pytest.mark.parametrize("made", [_claude, _pi])
+def test_copied_history_is_in_one_total(made: Callable[[str, Sequence[tuple[str, bool]]], bytes]) -> None:
+    """The totals of a session and its fork add up to what was asked for, as the ready questions count it."""
+    parent = rows(made("parent", [("m1", False), ("m2", False)]), "/parent.jsonl")
+    fork = rows(made("fork", [("m1", True), ("m2", True), ("m3", False)]), "/fork.jsonl")
+    assert [one["transcripts"][0]["total_tokens"] for one in (parent, fork)] == [2020, 1010]
+    assert len(fork["requests"]) == 3
+    assert rows(made("fork", [("m1", True)]), "/f.jsonl")["transcripts"][0]["total_tokens"] == 0

@@ -13,7 +13,7 @@ from ctxkit.core.derive.files import touches
 from ctxkit.core.messages import Call
 from ctxkit.core.ops import Trim
 from ctxkit.measure.count import Counting
-from ctxkit.measure.shares import By, Shares, Touched
+from ctxkit.measure.shares import BESIDES, STATED, By, Shares, Touched
 from ctxkit.measure.size import Measuring
 from tests.cli.runner import SMALL, lines, message
 from tests.measure.test_size import chat
@@ -77,7 +77,47 @@ def test_what_they_are_called() -> None:
         "(no tool)": 1,
     }
     assert [(share.what, share.first) for share in shares.by("exchange")] == [("from 1", "1")]
+    assert {share.what: share.messages for share in shares.by("server")} == {"(no MCP server)": 11}
     assert {share.what: share.messages for share in shares.by("file")} == {"a.py": 6, "b.py": 2, "(no file)": 3}
+
+
+@pytest.mark.parametrize(
+    ("tool", "of"),
+    [("mcp__linear-server__create_issue", "linear-server"), ("mcp_github_search_code", "github"),
+     ("developer__shell", "developer"), ("github-mcp-server-get_file", "github-mcp-server"), ("read_file", ""),
+     ("mcp_run", ""), ("mcp__deepwiki", ""), ("__init__", "")],
+)  # fmt: skip
+def test_servers(tool: str, of: str) -> None:
+    """By the name of the tool, as each program makes it."""
+    rows = [{"role": "user", "content": "Go."}, *step(0, tool, {}, "text " * 50)]
+    found = Shares(Log.open(io.BytesIO(lines(*rows)), env={})).by("server")
+    assert [share.what for share in found][:1] == [of or "(no MCP server)"]
+
+
+def test_servers_of_codex() -> None:
+    """It keeps the server beside the name."""
+    rows = [
+        {"timestamp": "2026-06-18T04:03:44Z", "type": "session_meta", "payload": {"id": "a", "cwd": "/"}},
+        *({"timestamp": "2026-06-18T04:03:45Z", "type": "response_item", "payload": payload} for payload in (
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]},
+            {"type": "function_call", "name": "_list", "namespace": "mcp__apps", "arguments": "{}", "call_id": "c"},
+            {"type": "function_call_output", "call_id": "c", "output": "text " * 50},
+        )),
+    ]  # fmt: skip
+    assert Shares(Log.open(io.BytesIO(lines(*rows)), env={})).by("server")[0].what == "apps"
+
+
+def test_what_is_sent_besides() -> None:
+    """Tools and a prompt that the config names are named; what a provider counted beyond them is one more share."""
+
+    def besides(**config: str) -> dict[str, int]:
+        log = Log.open(io.BytesIO(chat((1000, 20), (1200, 20))), env={})
+        log.config.set_flags(config)
+        return {one.what: one.tokens for one in Shares(log).besides(log.status().tokens)}
+
+    [(what, all_of_it)] = besides().items()
+    assert what == BESIDES
+    assert besides(overhead="300") == {STATED: 300, BESIDES: all_of_it - 300}
 
 
 def test_largest() -> None:
@@ -177,3 +217,15 @@ def test_every_file_of_every_call_is_listed(path: Path) -> None:
     named = {touch.path for part in parts if isinstance(part, Call) for touch in touches(part)}
     assert {one.path for one in listed} == named
     assert {one.path for one in listed if one.in_context} == held
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_all_that_is_sent(path: Path) -> None:
+    """The shares with what is sent besides them are all that `status` counts, with a row for what is no message."""
+    log = Log.open(path, env={})
+    shares, counted = Shares(log), log.status().tokens
+    besides = shares.besides(counted)
+    assert sum(shares.tokens.values()) + sum(one.tokens for one in besides) == max(
+        counted.used or 0, sum(shares.tokens.values())
+    )
+    assert all(one.tokens > 0 and not one.messages for one in besides)

@@ -170,3 +170,21 @@ def _many(path: Path) -> bool:
     except ManyConversations:
         return True
     return False
+
+
+@pytest.mark.parametrize(
+    "lens", [{}, {"agent": "frodo"}, {"agent": "sam"}, {"thread": "t"}, {"agent": "frodo", "thread": "t"}]
+)
+def test_others_are_counted_as_ever(lens: dict[str, str]) -> None:
+    """Agents and threads are told with the same figures, whichever of them was asked for."""
+    rows = [
+        {"role": "user", "content": "hi", **own}
+        for own in ({"agent": "frodo"}, {"agent": "sam"}, {"agent": "sam", "thread": "t"}, {"agent": "frodo"}, {})
+    ]
+    log = Log.open(io.BytesIO(lines(*rows)), env={})
+    log.forget("1")
+    plain = status(log)
+    log.lens_agent, log.lens_thread = lens.get("agent"), lens.get("thread")
+    found = status(log)
+    assert (found.agents, found.threads) == (plain.agents, plain.threads)
+    assert [(one.name, one.messages, one.in_context) for one in found.agents] == [("frodo", 2, 1), ("sam", 2, 2)]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.search.preview import LOOKED_AT, TITLE, LastWords, SessionPreview, glance
 from ctxkit.store.source import Source
 from tests.cli.runner import SMALL, lines, message
 from tests.damage.sessions import ALL, LAST, SAID
+from tests.shared import transcripts
 
 
 def told(raw: bytes) -> SessionPreview:
@@ -169,3 +173,27 @@ def test_many_conversations() -> None:
     found = told(raw)
     assert (found.conversations, found.messages, found.title, found.last) == (3, 6, "question 0", None)
     assert (found.format, found.state) == ("messages", "clean")
+
+
+REAL = transcripts("claude-code", "codex", "pi", "copilot-cli", "mini-swe-agent", "swe-agent", under=700_000)
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_how_full_it_is(path: Path) -> None:
+    """Without counting: near what `status` counts where the program recorded it, an estimate elsewhere; its limit."""
+    found = told(path.read_bytes())
+    tokens = Log.open(path, env={}).status().tokens
+    size, near = (found.tokens, 1.1) if found.tokens is not None else (found.rough, 3)
+    assert size is not None and 1 / near < size / (tokens.used or 1) < near
+    assert found.limit == tokens.limit.value
+
+
+def test_how_full_it_is_after_ops() -> None:
+    """What the provider counted, less what an op took out; what is out of the context does not count."""
+    rows = [message("user" if n % 2 else "assistant", "word " * 200) for n in range(1, 9)]
+    whole = told(lines(*rows))
+    assert whole.tokens is None and 1200 < (whole.rough or 0) < 2400
+    log = Log.open(io.BytesIO(lines(*rows)), env={})
+    log.forget("1-4")
+    half = told(b"".join(log.copy_out()))
+    assert half.tokens is None and (half.rough or 0) * 2 == pytest.approx(whole.rough, rel=0.1)

@@ -86,6 +86,30 @@ def test_what_was_taken_out_makes_room() -> None:
     log.require_room(user(10))
 
 
+@pytest.mark.parametrize(
+    ("agent", "env", "held_back"),
+    [("sam", {}, True), ("sam", {"CTXKIT_AGENTS_SAM_LIMIT": "9000"}, False), ("pippin", {}, False), (None, {}, False),
+     ("sam", {"CTXKIT_LIMIT": str(USED)}, True)],
+)  # fmt: skip
+def test_an_agent_has_a_limit_of_its_own(agent: str | None, env: dict[str, str], held_back: bool) -> None:
+    """It limits what is added for that agent, as `limit` does, and only what the agent sees counts."""
+    own = {"CTXKIT_AGENTS_SAM_LIMIT": str(USED + 5), "CTXKIT_RESERVE": "0", **env}
+    if held_back:
+        with pytest.raises(ContextFull):
+            opened(own).require_room(user(20) | {"agent": agent})
+    else:
+        opened(own).require_room(user(20) | ({"agent": agent} if agent else {}))
+
+
+def test_what_only_other_agents_see_takes_no_room() -> None:
+    """Of an agent that has a limit."""
+    env = {"CTXKIT_AGENTS_SAM_LIMIT": "60", "CTXKIT_RESERVE": "0"}
+    log = Log.open(io.BytesIO(lines(*(user(30) | {"agent": "frodo"} for _ in range(9)))), env=env)
+    log.require_room(user(20) | {"agent": "sam"})
+    with pytest.raises(ContextFull):
+        log.require_room(user(20) | {"agent": "sam"}, user(90) | {"agent": "sam"})
+
+
 def test_the_model_may_say_the_limit() -> None:
     """The log's; without one nothing can be enforced, not even for an empty log."""
     opened({}).require_room(user(10))

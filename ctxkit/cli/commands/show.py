@@ -124,7 +124,7 @@ def command(
     held = window.in_force(state, bounds)
     unless = f"; {held}, now: {now_of(opened_log)}" if held else ""
     also = "; assembled: " + ", ".join(dict.fromkeys(one.kind for one in around)) if any(around) else ""
-    counted = f"{len(shown)} of {layout.count(len(state.messages), 'message')}"
+    counted = f"{len(shown)} of {layout.count(len(state.messages) + len(state.board.items), 'message')}"
     finish_reading(opened_log, f"{counted}{_provided(state)}{unless}{also}")
     if held:
         for note in window.timeless(state):

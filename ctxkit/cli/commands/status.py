@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from enum import StrEnum
@@ -15,16 +16,15 @@ from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.log_access import opened, set_overhead
 from ctxkit.cli.options import LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import error_report, layout, status_view, streams
+from ctxkit.cli.terminal.status_view import Subagents
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, Usage
+from ctxkit.formats import registry
 from ctxkit.measure.status import Budget, Status, as_json
 
 SAID = 200
 """Characters of a message's text that --largest shows at most."""
-
-BESIDES = "(besides messages: system prompt, tools …)"
-"""The row of tokens that are sent and belong to no message."""
 
 if TYPE_CHECKING:
     from ctxkit.measure.shares import Share
@@ -35,6 +35,7 @@ class ShareKind(StrEnum):
 
     role = "role"
     tool = "tool"
+    server = "server"
     exchange = "exchange"
     file = "file"
 
@@ -97,6 +98,7 @@ def command(
     if not short and target.opening.path is not None:
         for ended in abnormal_ends(target.opening.path):
             streams.warn(ended)
+    own = _subagents(target, found.tokens) if not (short or partial or tables) else None
     broken = list(_broken(found, *bounds))
     if plot or svg:
         _plot(target, found.tokens, svg=svg, json=reading.json)
@@ -104,18 +106,33 @@ def command(
         _tables(target, found.tokens, TablesAsked(by, largest, files, only_context), json=reading.json)
     elif reading.json:
         failed = {"failed": msgspec.to_builtins(broken)} if bounds != (None, None) else {}
-        streams.out_json(as_json(found) | failed)
+        streams.out_json(as_json(found) | {"subagents": msgspec.to_builtins(own)} | failed)
     elif short:
         text = status_view.short(found, layout.width())
         brief = status_view.line(found, layout.width()) if claude else Styled(text, found.tokens.level or "")
         (streams.sum_up if streams.Streams.among else streams.out)(brief)
     elif not (reading.quiet and bounds != (None, None)):  # the exit code is the answer
-        for line in status_view.lines(found, layout.wrap_width()):
+        for line in status_view.lines(found, layout.wrap_width(), own):
             streams.out(*line)
     if bounds[0] is not None and not found.total:
         streams.warn(f"{found.log} has no message: nothing is used")
     codes = [error_report.fail(_error(found, one)) for one in broken]
     return ExitCode.NO if ExitCode.NO in codes else max(codes, default=0)
+
+
+def _subagents(target: Log, tokens: Budget) -> Subagents | None:
+    """The tokens of the session's own agents, as a list of sessions has them; None without any."""
+    path = target.opening.path
+    if path is None or tokens.used is None or registry.by_name(target.opening.format.name).agents is None:
+        return None
+    from ctxkit.search.sessions import ROUGH, subagents
+
+    used = [one.used for one in subagents(path, target.opening.format.name, os.environ)]
+    if not used:
+        return None
+    known = [one for one in used if one is not None]
+    held = sum(one.count for one in known)
+    return Subagents(len(used), held, tokens.used + held, any(one.counter == ROUGH for one in known))
 
 
 def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool) -> tuple[Log, bool]:
@@ -148,19 +165,28 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
     most = shares.largest(asked.largest) if asked.largest is not None else None
     held = shares.files(only_context=asked.only_context) if asked.files else None
     beyond = (tokens.used or 0) - sum(shares.tokens.values())
+    besides = shares.besides(tokens) if kinds or most else []
     if json:
         streams.out_json(
             msgspec.to_builtins(
-                {"by": kinds, "largest": most, "files": held, "beyond": beyond, "counter": shares.counter}
+                {
+                    "by": kinds, "largest": most, "files": held, "beyond": beyond, "besides": besides,
+                    "counter": shares.counter,
+                }
             )
-        )
+        )  # fmt: skip
         return
     if most:
         said = (one_line(target.full(entry(shares.state, name)), SAID) for name in shares.largest_names(len(most)))
         most = [_with_text(one, text) for one, text in zip(most, said, strict=True)]
     width, total = layout.width(), sum(shares.tokens.values()) + max(0, beyond)
-    if kinds and beyond > 0:
-        kinds = [*kinds, Share(BESIDES, 0, beyond, "")]
+    if kinds:
+        kinds = [*kinds, *besides]
+    if most:
+        most = sorted([*most, *besides], key=lambda share: -share.tokens)
+        left = len(shares.names) - sum(share.messages for share in most)
+        rest = max(0, total - sum(share.tokens for share in most))
+        most += [Share(f"({layout.count(left, 'other message')})", 0, rest, "")] * bool(left)
     whole = layout.wrap_width()  # where a program reads it, a path is never cut, and a file has two lines
     paths = asked.by is ShareKind.file
     for lines in (

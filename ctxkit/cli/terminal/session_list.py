@@ -17,7 +17,7 @@ from ctxkit.core.times import iso
 from ctxkit.formats import registry
 from ctxkit.formats.session_folders import session_id
 from ctxkit.search.naming import SHORT
-from ctxkit.search.sessions import Session
+from ctxkit.search.sessions import ROUGH, Session
 
 UNTITLED = "(no title)"
 STATES = {"interrupted": "yellow", "damaged": "bold red"}
@@ -96,7 +96,8 @@ def facts(one: Session) -> Line:
     """Return `claude-code  42 messages  126,400 tokens  2 checkpoints  interrupted  ~/shop  main`."""
     glance = one.glance
     many = count(glance.conversations, "conversation") if glance.conversations > 1 else ""
-    used = f"{one.used.count:,} tokens" if one.used is not None else ""
+    size = one.used
+    used = "" if size is None else f"{'~' * (size.counter == ROUGH)}{size.count:,} tokens"
     kept = count(one.checkpoints, "checkpoint") if one.checkpoints else ""
     state = Styled(one.state, STATES[one.state]) if one.state in STATES else ""
     project, branch = Styled(home_short(glance.folder), "dim"), Styled(glance.branch, "dim")

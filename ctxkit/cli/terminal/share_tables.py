@@ -28,7 +28,9 @@ def shares(
     for share in found:
         figures = f"{share.tokens:>{most},}  {100 * share.tokens / max(1, total):3.0f} %"
         held = count(share.messages, "message") if width >= 2 * ROOMY else f"{share.messages:,}"
-        number, many = (f"{share.first} ", "") if numbered else ("", f" ({held})" if share.messages else "")
+        number, many = (
+            (f"{share.first} " if share.first else "", "") if numbered else ("", f" ({held})" if share.messages else "")
+        )
         room = max(1, width - cells(figures + number + many) - 2)
         what = safe(share.what, keep_newlines=False)
         what = clip_start(what, room) if paths else clip(what, room)

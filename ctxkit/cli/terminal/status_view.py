@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+import msgspec
+
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count, home_short
 from ctxkit.cli.terminal.rows import room, rows
@@ -25,12 +27,24 @@ SMALLEST = 0.1
 FULL, EMPTY, RESERVED = "█", "░", "▒"
 
 
-def lines(found: Status, width: int) -> Iterator[Line]:
-    """Yield all rows, no line wider than `width`."""
+class Subagents(msgspec.Struct, frozen=True):
+    """The logs of a session's own agents. `tokens`: of their contexts; `total`: with that of the session; `rough`:
+    whether some of these are estimates by size.
+    """
+
+    logs: int
+    tokens: int
+    total: int
+    rough: bool
+
+
+def lines(found: Status, width: int, own: Subagents | None = None) -> Iterator[Line]:
+    """Yield all rows, no line wider than `width`. `own`: the session's own agents, if it has any."""
     used = found.parameters
     for label, content in (
         ("log", _log(found)),
         ("tokens", list(budget_lines(found.tokens, room(width)))),
+        ("subagents", [[_own_agents(own)]] if own is not None else []),
         ("messages", list(_messages(found))),
         ("compacted", [[_times(found.compactions)]] if found.compactions else []),
         ("filter", list(_filter(found))),
@@ -222,6 +236,11 @@ def _overhead(tokens: Budget) -> Iterator[Line]:
 
 def _limit_origin(held: ValueWithOrigin) -> str:
     return "--context-limit" if held.origin == "flag" else held.origin
+
+
+def _own_agents(own: Subagents) -> str:
+    about = "~" if own.rough else ""
+    return f"{own.logs:,}: {about}{own.tokens:,} tokens, with this session {about}{own.total:,}"
 
 
 def _messages(found: Status) -> Iterator[Line]:

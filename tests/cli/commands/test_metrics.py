@@ -16,7 +16,8 @@ from ctxkit.formats import registry
 from ctxkit.store.private import user_state
 from ctxkit.watch import claims
 from tests import homes
-from tests.cli.runner import FOREIGN, PYTHON, ctxkit, good, small
+from tests.cli.runner import FOREIGN, PYTHON, ctxkit, good, lines, message, small
+from tests.damage.sessions import ALL
 
 text_string_to_metric_families = pytest.importorskip("prometheus_client.parser").text_string_to_metric_families
 CANARY = "canary-5f1e"
@@ -68,12 +69,46 @@ def test_figures(logs: Path, tmp_path: Path) -> None:
         path.stat().st_size for path in logs.rglob("*") if path.is_file() and "chat" in str(path.relative_to(logs))
     )
     assert one(found, "storage_bytes", format="chat") == size
-    assert (one(found, "context_fill_ratio_count"), one(found, "context_fill_ratio_bucket", le="+Inf")) == (1, 1)
+    assert (one(found, "context_fill_ratio_count"), one(found, "context_fill_ratio_bucket", le="+Inf")) == (2, 2)
     assert one(found, "compaction_ops", strategy="extract") == 1
     outcomes = [one(found, "compactions_total", outcome=name) for name in ("done", "refused", "failed")]
     assert outcomes == [1, 1, 0]
     assert one(found, "compaction_seconds_count") == one(found, "compaction_reduction_ratio_count") == 1
     assert CANARY not in text and str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(("ended", "back"), [("undo", "redo"), ("clear", "undo")])
+@pytest.mark.parametrize("name", ["chat.jsonl", "session.jsonl", "many.jsonl"])
+def test_what_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ended: str, back: str) -> None:
+    """A compaction that was undone or ended does not count; redone it does. Of logs, sidecars, one of many."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXKIT_CHECKPOINT_TRIGGERS", "off")
+    rows = [message("user" if n % 2 else "assistant", f"word {n} " * 60) for n in range(1, 13)]
+    many = lines(*({"messages": rows} for _ in range(2)))
+    Path(name).write_bytes(
+        {"chat.jsonl": lines(*rows), "session.jsonl": ALL["claude-code"].clean, "many.jsonl": many}[name]
+    )
+    own = ["--conversation", "2"] if name == "many.jsonl" else []
+
+    def stand() -> float:
+        found = figures(good("metrics", ".").text)
+        return sum(value for (key, _), value in found.items() if key == "ctxkit_compaction_ops")
+
+    good("compact", name, "--force", "--keep-last", "0", *own)
+    assert stand() == 1
+    good(ended, name, *own)
+    assert stand() == 0
+    good(back, name, *own)
+    assert stand() == 1
+
+
+def test_tokens_that_nobody_counted(tmp_path: Path) -> None:
+    """Are estimated: no context that has messages has 0."""
+    (tmp_path / "a.jsonl").write_bytes(lines(*(message("user", "word " * 200) for _ in range(20))))
+    (tmp_path / "b.jsonl").write_bytes(FOREIGN)
+    found = figures(good("metrics", tmp_path).text)
+    assert 2500 < (one(found, "context_tokens", format="chat") or 0) < 10_000
+    assert (one(found, "context_tokens", format="claude-code") or 0) > 10
 
 
 def test_labels_are_closed(logs: Path, tmp_path: Path) -> None:

@@ -267,3 +267,26 @@ def test_follow_in_a_pipe(tmp_path: Path) -> None:
         good("add", path, "now this")
         assert b"now this" in run.stdout.readline()
         run.terminate()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "restore chat.jsonl 1 --summary",
+        "compact chat.jsonl --force --keep-last 0",
+        "forget chat.jsonl 3",
+        "clear chat.jsonl",
+    ],
+)
+def test_how_many_of_how_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """What ops brought in counts on both sides, as `status` counts it: never 2 of 1 message."""
+    monkeypatch.chdir(tmp_path)
+    path = small(tmp_path)
+    if "restore" in words:
+        path.write_bytes(lines(message("user", "hi")))
+        good("snapshot", path, "-m", "first", stdin=None)
+        words = words.replace(" 1 ", f" {next(tmp_path.rglob('snapshots/*.json')).stem} ")
+    good(*words.split())
+    [told] = good("status", path, "--json").values
+    total = told["total"]
+    assert good("show", path).err.startswith(f"{told['inside']} of {total} message{'s' * (total != 1)}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.terminal.safe_text import cells
+from tests import homes
 from tests.cli.hostile import ALL, hostile
 from tests.cli.runner import FOREIGN, SMALL, call, ctxkit, good, lines, message, process, small
 from tests.cli.screens import on_pty
@@ -62,7 +63,7 @@ def test_json_keys(tmp_path: Path) -> None:
     """The same, whatever the log holds."""
     for raw in (b"", SMALL, hostile("x")):
         [value] = good("status", "-", "--json", stdin=raw).values
-        assert list(value) == KEYS
+        assert list(value) == [*KEYS, "subagents"]
         assert list(value["tokens"]) == [
             "used", "counter", "limit", "reserve", "available", "over", "percent", "level",
             "measured", "beside",
@@ -245,8 +246,25 @@ def test_what_holds_the_tokens(tmp_path: Path, words: list[str]) -> None:
     whole = "" if words == ["--files"] else "; % of the 143 tokens of the context"
     assert ran.err == f"tokens: estimate for unknown model, o200k_base × 1.25{whole}\n" and "log " not in ran.text
     [value] = good("status", path, *words, "--json").values
-    assert list(value) == ["by", "largest", "files", "beyond", "counter"]
+    assert list(value) == ["by", "largest", "files", "beyond", "besides", "counter"]
     assert ctxkit("status", path, *words, "--no-tokens").code == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("LOG", "--largest"), ("--largest", "LOG"), ("LOG", "--largest", "2"), ("LOG", "--largest=2")]
+)
+def test_the_list_of_the_largest_adds_up(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What is sent besides messages has its rows, what is not listed is the last one; without a number it is 10."""
+    rows = [message("user" if n % 2 else "assistant", f"word {n} " * n) for n in range(1, 16)]
+    rows[-2] |= {"usage": {"prompt_tokens": 900, "completion_tokens": 5}}
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(*rows))
+    ran = good("status", *(path if word == "LOG" else word for word in words), "--overhead", "300")
+    listed = [int(line.split()[0].replace(",", "")) for line in ran.text.splitlines()]
+    most = 2 if words[-1].endswith("2") else 10
+    assert len(listed) == most + 3 and f"({15 - most} other messages)" in ran.text.splitlines()[-1]
+    assert f"of the {sum(listed):,} tokens" in ran.err
+    assert "besides messages: system prompt, tools" in ran.text and "(overhead," in ran.text
 
 
 @pytest.mark.parametrize(
@@ -363,3 +381,24 @@ def test_no_file_is_said(tmp_path: Path) -> None:
     assert (ran.out, ran.err.splitlines()[0]) == (b"", "no call in the log reads or writes a file")
     assert "no call in the context" in good("status", path, "--files", "--only-context").err
     assert ctxkit("status", path, "--only-context").code == 2
+
+
+def test_a_session_with_its_subagents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says what they hold, and the sum; an estimate is marked. Other logs have none."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = homes.session(tmp_path, "claude-code", tmp_path / "shop")
+    assert good("status", path, "--json").values[0]["subagents"] is None
+    folder = path.with_suffix("") / "subagents"
+    (folder / "workflows" / "wf_1").mkdir(parents=True)
+    used = {"usage": {"input_tokens": 900, "output_tokens": 34}, "id": "m", "model": "claude-opus-4-6"}
+    row = {"type": "assistant", "uuid": "u2", "parentUuid": None, "sessionId": "s", "isSidechain": True}
+    row |= {"message": {"role": "assistant", "content": [{"type": "text", "text": "done"}], **used}}
+    for place in ("agent-a1.jsonl", "workflows/wf_1/agent-b2.jsonl"):
+        (folder / place).write_bytes(lines(row))
+    [told] = good("status", path, "--json").values
+    both = told["tokens"]["used"] + 2 * 934
+    assert told["subagents"] == {"logs": 2, "tokens": 1868, "total": both, "rough": False}
+    assert f"subagents 2: 1,868 tokens, with this session {both:,}" in good("status", path).text
+    (folder / "agent-c3.jsonl").write_bytes(lines({**row, "message": {"role": "assistant", "content": "done"}}))
+    assert re.search(r"subagents 3: ~1,\d{3} tokens, with this session ~", good("status", path).text)
+    assert good("status", folder / "agent-a1.jsonl", "--json").values[0]["subagents"] is None
