@@ -14,6 +14,7 @@ from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
 from ctxkit.content.failures import CommandRuns
 from ctxkit.content.pasted import typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.utf8 import utf8
 
@@ -150,6 +151,7 @@ class SessionState:
         self._is_rule = is_rule if rule is None else rule
         newest = newest_tasks(pieces)
         self.runs = CommandRuns()
+        self.work = WorkingState()
         self.request: list[_Said] = []
         """The segments of the newest request."""
         self.tasks: list[_Said] = []
@@ -178,6 +180,7 @@ class SessionState:
 
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)
+        self.work.add(piece)
         self._search(place, piece)
         if piece.kind in (SegmentKind.USER, SegmentKind.NOTICE) and (text := _asked(piece)):
             left = _beside_retraction(text) if not piece.tool and self.request else None
@@ -261,6 +264,7 @@ class SessionState:
                 *(f"  {_flat(one.text)}" for one in tasks[1:]),
             ]
             yield StatePart(lines, tuple(one.place for one in tasks))
+        yield from map(StatePart, self.work.lines(covered, tag))
         for run in reversed(self.runs.open[-FAILED:]):
             if run.name in covered:
                 mended = " (what it names was edited since)" if self.runs.was_edited(run) else ""
