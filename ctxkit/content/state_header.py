@@ -20,7 +20,7 @@ from ctxkit.core.text.utf8 import utf8
 
 HEADER, REQUESTED = "State", "Last request: "
 """The title of the state, and how its line begins that quotes the newest request."""
-SHARE = 0.12
+SHARE = 0.16
 """The most that the state may take of a summary."""
 REQUEST = 0.5
 """The most that the last request may take of the state."""
@@ -264,12 +264,12 @@ class SessionState:
                 *(f"  {_flat(one.text)}" for one in tasks[1:]),
             ]
             yield StatePart(lines, tuple(one.place for one in tasks))
-        yield from map(StatePart, self.work.lines(covered, tag))
         for run in reversed(self.runs.open[-FAILED:]):
             if run.name in covered:
                 mended = " (what it names was edited since)" if self.runs.was_edited(run) else ""
                 lines = [f"Failing: {tag(run.name)} {_flat(run.command)[:LONGEST]}{mended}"]
                 yield StatePart([*lines, *(f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))], (run.place,))
+        yield from map(StatePart, self.work.lines(covered, tag))
         if self.next is not None and self.next.name in covered and (said := _last(self.next.text)):
             yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
         green = self.runs.green

@@ -16,10 +16,11 @@ import msgspec
 from ctxkit.content.identifiers import IdentifierKind, placed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
+from ctxkit.core.text.redaction import redact
 
 OPEN_CALLS = 1000
 """How many calls wait for their results."""
-PLACES, CHANGED, IDS = 40, 30, 12
+PLACES, CHANGED, IDS = 25, 30, 12
 """The most places of a search, changed files, and ids that are listed: more are no list that somebody works through."""
 QUERY = 60
 """The most characters of what a search looks for."""
@@ -52,8 +53,14 @@ PULL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
 MARKED = re.compile(r"^\s*(?:([ MADRCU?!]{2}) |(modified|new file|deleted|renamed):\s+)(\S.*)$", re.M)
 UNTRACKED = re.compile(r"^Untracked files:\n(?:  \(.*\n)?((?:\t\S.*\n?)+)", re.M)
 LONG_NUMBER = re.compile(r"(?<![\w.-])\d{8,20}(?![\w.-])")
+AROUND = 100
+"""Characters around an id in which a secret is looked for, whose part it may be: alone nobody would know it for one."""
 LARGE = 6000
 """The most characters of an output whose ids are kept: longer ones are listings and logs."""
+
+
+DONE = re.compile(r"(?:complete|done|cancel|delet|skip|close|fail|resolved|merged|duplicate)", re.I)
+"""Matches states of tasks that nobody works on any more."""
 
 
 class _Task(msgspec.Struct):
@@ -78,10 +85,6 @@ class _Line(NamedTuple):
     text: str
 
 
-DONE = re.compile(r"(?:complete|done|cancel|delet|skip|close|fail|resolved|merged|duplicate)", re.I)
-"""Matches states of tasks that nobody works on any more."""
-
-
 class WorkingState:
     """The present of a session. Holds only what is newest."""
 
@@ -94,7 +97,8 @@ class WorkingState:
         self._commit: _Line | None = None
         self._pull: _Line | None = None
         self._changed: _Line | None = None
-        self._ids: dict[str, Name] = {}
+        self._ids: dict[str, _Line] = {}
+        """Id -> the message that has it, and what stands around it."""
 
     def add(self, piece: TextSegment) -> None:
         """Takes the next segment."""
@@ -116,9 +120,9 @@ class WorkingState:
             self._take_tree(call)
         found = self._take_search(call)
         if not (found or call.failed) and (call.script or call.tool.startswith("mcp")) and len(call.result) <= LARGE:
-            for one in _ids(call.result):
+            for one, at in _ids(call.result):
                 self._ids.pop(one, None)
-                self._ids[one] = call.name
+                self._ids[one] = _Line(call.name, call.result[max(0, at - AROUND) : at + len(one) + AROUND])
 
     def _take_tasks(self, call: _Call) -> None:
         for beads in BEADS.finditer(call.script):
@@ -151,7 +155,7 @@ class WorkingState:
 
     def _take_search(self, call: _Call) -> bool:
         is_search = SEARCH_TOOL.search(call.tool) is not None or (
-            bool(call.script) and all(map(SEARCH.match, [*commands_of(call.script)] or [""]))
+            bool(call.script) and all(map(SEARCH.match, _commands(call.script) or [""]))
         )
         if not is_search:
             return False
@@ -163,7 +167,7 @@ class WorkingState:
         if len(places) > 0 and sum(max(1, len(lines)) for lines in places.values()) <= PLACES:
             looked = next((call.given[key] for key in LOOKS_FOR if key in call.given), call.script)
             said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
-            self._search = _Line(call.name, f"{_flat(looked)[:QUERY]} → {said}")
+            self._search = _Line(call.name, f"{redact(_flat(looked))[0][:QUERY]} → {said}")
         return True
 
     def _take_tree(self, call: _Call) -> None:
@@ -175,9 +179,9 @@ class WorkingState:
             self._branch = _Line(call.name, made[-1][1])
             self._commit = _Line(call.name, f"{made[-1][2]} {_flat(made[-1][3])}")
             self._changed = None
-        if pulls := PULL.findall(call.result):
-            if "pr create" in call.script or "pr view" in call.script or len(set(pulls)) == 1:
-                self._pull = _Line(call.name, pulls[-1])
+        pulls = PULL.findall(call.result)
+        if pulls and ("pr create" in call.script or "pr view" in call.script or len({*pulls}) == 1):
+            self._pull = _Line(call.name, pulls[-1])
         if STATUS.search(call.script) is not None:
             if (branch := BRANCH.search(call.result)) is not None:
                 self._branch = _Line(call.name, branch[1])
@@ -196,21 +200,18 @@ class WorkingState:
             yield [f"Open tasks: {tag(name)} {rows[0]}", *(f"  {row}" for row in rows[1:])]
         if self._search is not None and self._search.name in covered:
             yield [f"Found last: {tag(self._search.name)} {self._search.text}"]
-        tree = [
-            f"{word}{line.text} {tag(line.name)}"
-            for word, line in (
-                ("branch ", self._branch), ("last commit ", self._commit), ("", self._pull), ("changed: ", self._changed),
-            )
-            if line is not None and line.name in covered
-        ]  # fmt: skip
+        known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "changed: ": self._changed}
+        said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
+        tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]
         if tree:
             yield [f"Working tree: {'; '.join(tree)}"]
-        ids = [one for one, name in self._ids.items() if name in covered][-IDS:]
+        ids = [one for one, line in self._ids.items() if line.name in covered][-IDS:]
+        ids = [one for one in reversed(ids) if one in redact(self._ids[one].text)[0]]
         if ids:
-            yield [f"Newest ids: {', '.join(f'{one} {tag(self._ids[one])}' for one in reversed(ids))}"]
+            yield [f"Newest ids: {', '.join(f'{one} {tag(self._ids[one].name)}' for one in ids)}"]
 
 
-def commands_of(script: str) -> list[str]:
+def _commands(script: str) -> list[str]:
     """The first commands of the pipes of a script, but for changes of the folder."""
     found = [one.strip() for one in re.split(r"&&|\|\||[;\n]", script)]
     return [one for one in found if one and not one.startswith(("cd ", "echo ", "#"))]
@@ -238,12 +239,12 @@ def _objects(text: str) -> Iterator[tuple[str, str, str]]:
             waiting += [held for held in one.values() if isinstance(held, dict | list)]
 
 
-def _ids(text: str) -> Iterator[str]:
-    """Yields what names something, in an output."""
-    for found, _ in placed(text):
+def _ids(text: str) -> Iterator[tuple[str, int]]:
+    """Yields what names something in an output, each with its place."""
+    for found, at in placed(text):
         if found.kind == IdentifierKind.NUMBER and "." not in found.text and len(found.text) < 40:
-            yield found.text
-    yield from LONG_NUMBER.findall(text)
+            yield found.text, at
+    yield from ((found[0], found.start()) for found in LONG_NUMBER.finditer(text))
 
 
 def _flat(text: str) -> str:
