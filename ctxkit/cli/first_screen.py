@@ -25,6 +25,7 @@ from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.logfile.log_config import Configured
+from ctxkit.measure.limit import with_config
 from ctxkit.measure.status import level
 from ctxkit.search.naming import AGENTS
 from ctxkit.search.project_sessions import project, project_sessions
@@ -103,7 +104,7 @@ def _fullness(one: Session) -> Fullness:
         config = Configured(str(one.path), env=os.environ).load(tolerant=True)
     except CtxkitError:
         return Fullness(used.count, used.limit, "", used.counter == ROUGH)
-    limit = config["limit"] or used.limit
+    limit = with_config(config, used.limit)
     colour = level(100 * used.count / limit, config["status.yellow"], config["status.red"]) if limit else ""
     return Fullness(used.count, limit, colour, used.counter == ROUGH)
 

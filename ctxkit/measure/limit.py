@@ -6,11 +6,16 @@ Every command that needs a limit calls `context_limit`. Its docstring has the or
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from ctxkit.core.derive.usage import window
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Compaction
 from ctxkit.logfile.open import OpenLog
+from ctxkit.logfile.read import Opening
+from ctxkit.store.config import Config
 from ctxkit.tokens.models import PROGRAMS, bare, limit, windows
 
 REPLIES = 60
@@ -58,6 +63,30 @@ def context_limit(
         return stated
     said = f"model {model}" + (f" in {PROGRAMS[program][0]}" if program in PROGRAMS else "")
     return _by_log(log, known, said, PROGRAMS.get(program, ("its program",))[0]) if own else ContextLimit(known, said)
+
+
+def limit_at_hand(opening: Opening, counted: int) -> int | None:
+    """The limit for a list of many logs, without config: the window that its program recorded, else the table of
+    models. Of a model with several windows, that which its newest request (`counted`) and its compactions fit.
+    """
+    transcript = opening.transcript
+    if transcript.counts:
+        with suppress(ValueError):
+            row = loads(opening.laid_out.read(*transcript.counts[max(transcript.counts)]))
+            if isinstance(row, dict) and (noted := window([row])) is not None:
+                return noted
+    model = transcript.model
+    known = limit(model, opening.format.name)
+    if known is None or len(sizes := windows(model)) < 2:
+        return known
+    largest = max([counted, *(one.tokens for one in transcript.compactions if bare(one.model) == bare(model))])
+    return known if largest <= known else min((size for size in sizes if size >= largest), default=max(sizes))
+
+
+def with_config(config: Config, at_hand: int | None) -> int | None:
+    """The limit of a log in such a list, once its config is read."""
+    stated: int | None = config["limit"]
+    return at_hand if stated is None else stated
 
 
 def _by_log(log: OpenLog, known: int, said: str, program: str) -> ContextLimit:

@@ -17,7 +17,7 @@ import msgspec
 
 from ctxkit.core.derive.synthetic_messages import kind, stopped
 from ctxkit.core.derive.tail import Condition, condition, interrupted, newest_first, newest_shown
-from ctxkit.core.derive.usage import usage, window
+from ctxkit.core.derive.usage import usage
 from ctxkit.core.ended_ops import in_force
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
@@ -31,13 +31,13 @@ from ctxkit.core.unreadable import is_unreadable
 from ctxkit.errors import ManyConversations, UnknownFormat
 from ctxkit.formats.session_folders import LAYOUTS, head
 from ctxkit.logfile.read import AUTO, Opening, content_of, identity_of, read_source
+from ctxkit.measure.limit import limit_at_hand
 from ctxkit.store.backwards import Backwards
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.index import stamp
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
-from ctxkit.tokens.models import bare, limit, windows
 
 TITLE, WORDS = 200, 500
 """Characters of a title and of last words that are kept."""
@@ -143,7 +143,7 @@ def glance(
         branch=_branch(opening) or begun.branch,
         tokens=counted if is_whole else None,
         rough=None if is_whole else _rough(opening, state, counted, behind),
-        limit=_limit(opening, counted or 0),
+        limit=limit_at_hand(opening, counted or 0),
         compacts=() if state is None else compacts(state),
         before=_before(opening),
         sub=begun.sub,
@@ -245,24 +245,6 @@ def _rough(opening: Opening, state: State | None, counted: int | None, behind: i
     held += sum(len(str(state.board.items[name].message.get("content", ""))) for name in shown.items)
     left = round(held / rate)
     return left if counted is None else max(left, counted + round((behind - whole + held) / rate))
-
-
-def _limit(opening: Opening, counted: int) -> int | None:
-    """The limit as far as the tail of the log says it; `measure/limit.py` looks at more of it."""
-    transcript = opening.transcript
-    if transcript.counts:
-        span = transcript.counts[max(transcript.counts)]
-        with suppress(ValueError):
-            row = loads(opening.laid_out.read(*span))
-            if isinstance(row, dict) and (noted := window([row])) is not None:
-                return noted
-    model = transcript.model
-    known = limit(model, opening.format.name)
-    if known is None or len(sizes := windows(model)) < 2:
-        return known
-    compacted = (one.tokens for one in transcript.compactions if bare(one.model) == bare(model))
-    largest = max([counted, *compacted])
-    return known if largest <= known else min((size for size in sizes if size >= largest), default=max(sizes))
 
 
 def _many(source: Source) -> SessionPreview | None:
