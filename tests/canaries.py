@@ -120,6 +120,11 @@ PLACES: dict[str, list[tuple[str, Callable[[random.Random], str], str]]] = {
         ("\n", lambda c: "MC4CAQAwBQYDK2VwBCIEI" + encoded(c, 33, 33)[1:], ""),
     ],
     "private-key-end": [("\n", lambda c: f"{armour(c)[1:]}-----END {RSA}-----", "")],
+    "markup-password": [
+        ("<td>Password</td><td>", password, "</td>"),
+        ("<password>", password, "</password>"),
+        ('<input type="password" value="', password, '">'),
+    ],
     "putty-key": [("Private-Lines: 12", lambda c: armour(c).rstrip("\n"), "\nPrivate-MAC: 0")],
     "jwt": [("eyJ", web_token, "")],
     "wireguard-key": [

@@ -73,7 +73,8 @@ class LogCall(NamedTuple):
 class LogRun(NamedTuple):
     """What came of it: the `line` to print (more than one for a table, none with --quiet), and the reports.
 
-    `status`: the exit status; `hints`: what to do. `other`: it is no log, but JSON of another shape with a log's name.
+    `status`: the exit status; `hints`: what to do. `other`: it is no log, but JSON of another shape with a log's name;
+    `empty`: it has no byte.
     """
 
     line: bytes
@@ -81,6 +82,7 @@ class LogRun(NamedTuple):
     status: int
     hints: Sequence[str] = ()
     other: bool = False
+    empty: bool = False
 
 
 class Ended(NamedTuple):
@@ -102,6 +104,8 @@ class Form:
 
     json_inside = False
     """The command runs with --json also where lines for people are made."""
+    reads_text = False
+    """The command reads what is no log as text, below a folder too if its name is that of a log."""
 
     def refuse(self, given: Mapping[str, Any]) -> None:
         """Raises Usage for options that are for one log."""
@@ -234,6 +238,8 @@ class ExportForm(Form):
 
 class ScanForm(Form):
     """`scan`: all its lines, with the sum of each log below them."""
+
+    reads_text = True
 
     def lines(self, run: Ended) -> Iterator[Line]:
         for line in run.out.decode("utf-8", "replace").splitlines():
@@ -417,7 +423,7 @@ def _outputs(files: Sequence[LogFile], given: Mapping[str, Any]) -> dict[str, st
 def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
     """Run all calls, print what comes of each, and sum up; return the exit status of each log."""
     statuses: list[int] = []
-    others = 0
+    others = empties = 0
     hints: dict[str, None] = {}
     with closing(results(run_one, calls, jobs)) as found, streams.progress(name, "logs") as step:
         for done, one in enumerate(found):
@@ -428,8 +434,8 @@ def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
                 made = _failed(one.item, one.failure)
             if made is None:  # no log
                 continue
-            if made.other:
-                others += 1
+            if made.other or made.empty:
+                others, empties = others + made.other, empties + made.empty
                 continue
             if made.err:
                 streams.err_made(made.err)
@@ -439,9 +445,11 @@ def _all(name: str, calls: Iterator[LogCall], of: int, jobs: int) -> list[int]:
                 hints |= dict.fromkeys(made.hints)
     streams.flush()
     others_left = f"{layout.count(others, 'file')} of JSON of another shape left out"
+    if not statuses and (others or empties):
+        empty = [f"{layout.count(empties, 'empty file')} left out"] if empties else []
+        streams.say(", ".join([*([others_left] if others else []), *empty]))
+        return [ExitCode.DONE]
     if not statuses:
-        if others:
-            streams.say(others_left)
         raise NoSuchLog("none of the files is a log: nothing was done", "ctxkit sessions DIR lists what is found")
     for hint in list(hints)[:HINTS]:
         streams.hint(hint)
@@ -497,7 +505,7 @@ def run_one(call: LogCall) -> LogRun | None:
                 if call.file.folder:
                     with open_log(path) as source:
                         start = source.read(0, START)
-                    if not may_be_log(start):
+                    if not may_be_log(start) and not (form.reads_text and is_other(path)):
                         return _no_log(call, ruin(path, start), start)
                 status = _metered(call, form)
                 streams.flush()
@@ -523,7 +531,8 @@ def _no_log(call: LogCall, error: UnknownFormat | None, start: bytes) -> LogRun 
     """What comes of a file below a folder that is no log. `error`: from `ruin`."""
     if error is not None:
         return _failed(call, _of(error))
-    return LogRun(b"", b"", 0, other=True) if start.strip() and is_other(call.file.path) else None
+    bare = not start.strip()
+    return LogRun(b"", b"", 0, other=not bare, empty=bare) if is_other(call.file.path) else None
 
 
 def _metered(call: LogCall, form: Form) -> int | None:

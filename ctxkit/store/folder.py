@@ -18,7 +18,7 @@ from ctxkit.core.text.json_text import loads
 SIDECAR = ".ctxkit"
 LOG_ENDINGS = (".jsonl", ".json", f".jsonl{COMPRESSED}", f".json{COMPRESSED}")
 """Ends of the names of logs."""
-RUINED = "bring it back from a backup, or move it away; ctxkit salvage FILE keeps what can be read"
+RUINED = "bring it back from a backup, or move it away"
 """What to do with a file that was a log."""
 ONLY_NULS = "it holds only NUL bytes"
 FIRST_ROWS = 64

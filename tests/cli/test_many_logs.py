@@ -288,6 +288,28 @@ def test_ruined(mixed: Path, words: str) -> None:
     assert ("1 file of JSON of another shape left out" in ran.err) == (not goes_on and "-q" not in words)
 
 
+def test_scan_reads_what_is_no_log_as_text(mixed: Path) -> None:
+    """Below a folder as by its name: a key in a ruined log is found; that it is ruined says `check`."""
+    key = "ghp_" + "a1" * 18
+    (mixed / "page.jsonl").write_text(f"<html>{key}</html>")
+    (mixed / "rows.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
+    ran = ctxkit("scan", mixed, "-q")
+    assert ran.code == ctxkit("scan", mixed / "page.jsonl", "-q").code == 1
+    assert f"{mixed}/page.jsonl: line 1: ghp_…[36] (github-token)" in ctxkit("scan", mixed).text
+    assert ctxkit("scan", mixed / "nul.jsonl").code == ctxkit("scan", mixed / "rows.jsonl").code == 0
+
+
+@pytest.mark.parametrize("command", ["check", "scan", "status"])
+@pytest.mark.parametrize(("text", "said"), [("", "1 empty file"), ('{"step": 1}\n', "1 file of JSON of another shape")])
+def test_only_what_is_no_log(tmp_path: Path, command: str, text: str, said: str) -> None:
+    """A folder with an empty file, or with healthy JSON of another shape, passes, as it does beside logs."""
+    (tmp_path / "one.jsonl").write_text(text)
+    ran = ctxkit(command, tmp_path)
+    assert ran.code == 0 and (said in ran.err or (command == "scan" and "0 secrets found" in ran.text + ran.err))
+    (tmp_path / "one.jsonl").rename(tmp_path / "one.txt")
+    assert ctxkit(command, tmp_path).code == (0 if command == "scan" and text else 66)
+
+
 def test_watch_of_ruined_files(mixed: Path) -> None:
     """A line each, in the words of the other commands, and the healthy ones are followed; alone they are an error."""
     names = ("nul", "page", "stopped", "a", "empty")

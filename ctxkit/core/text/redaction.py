@@ -9,7 +9,7 @@ Pipeline: `_marked` finds where marks of makers stand → `_written` reads what 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -41,7 +41,11 @@ _IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 _WORDS = bytes(97 if one in _IN_WORDS else 32 for one in range(256))
 _MIXED = bytes(98 if chr(one).isdigit() or chr(one).isupper() else 97 for one in range(256))
 _WRAP, _START = re.compile(secret_kinds.WRAP), re.compile(secret_kinds.START)
-_CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]")
+_CUT = re.compile(r"\s{0,40}\Z|[\r\n]|\\{1,8}[rn]|…(?!\[)")
+_WORDS_ALONE = re.compile(r"[a-z]+(?:-(?:[a-z]+|\d{1,4}))+")
+"""A class of CSS, a package: `sk-folding-cube-2` is no key."""
+_COLOUR = re.compile(r"(?:\x1b|\\{1,8}(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]*[A-Za-z]")
+"""What a terminal is sent for colours, also as JSON writes it: it may stand between a name and its value."""
 _NO_END = re.compile(r"[\w…:(=]|[./]\w")
 _DONE, _DONE_NEXT = "…[redacted", re.compile(r"[\w.+/=-]{0,60}…\[redacted ")
 _HEX_LINE, _LINE = (re.compile(rf"[{one}]{{8,200}}(?![\w.:/(=-])") for one in ("0-9a-f", r"A-Za-z0-9+/=_\-"))
@@ -71,6 +75,8 @@ class _Found(NamedTuple):
 
 def find_secrets(text: str, known: Iterable[str] = ()) -> list[Secret]:
     """The secrets of a text, in order; none overlap. `known`: values that are secret wherever they stand."""
+    if "[" in text and _COLOUR.search(text) is not None:
+        return _without_colours(text, known)
     found = [
         _Found(0, at, at, at + len(value), KNOWN)
         for value in known
@@ -83,6 +89,25 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Secret]:
         found += _beside(text, found)
         found += _placed(text, raw)
     return _apart(text, found)
+
+
+def _without_colours(text: str, known: Iterable[str]) -> list[Secret]:
+    """The secrets of a text with colours, as they are without these."""
+    bare, starts, gone, end = list[str](), [0], [0], 0
+    for colour in _COLOUR.finditer(text):
+        bare.append(text[end : colour.start()])
+        starts.append(starts[-1] + len(bare[-1]))
+        gone.append(gone[-1] + len(colour[0]))
+        end = colour.end()
+    found = find_secrets("".join((*bare, text[end:])), known)
+    return [
+        Secret(
+            one.kind,
+            one.start + gone[bisect_right(starts, one.start) - 1],
+            one.end + gone[max(0, bisect_left(starts, one.end) - 1)],
+        )
+        for one in found
+    ]
 
 
 def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
@@ -178,6 +203,8 @@ def _written(text: str, at: int, mark: str, kind: str, shape: Shape) -> _Found |
         ):
             break
         flat, end, width = flat + more[0], more.end(), len(more[0])
+    if found >= 0 and _WORDS_ALONE.fullmatch(text, start, found) is not None:
+        return None
     if found >= 0 and (is_mixed(text[start:found]) or (shape.loose and goes_on(text[start:found]))):
         return _Found(1000 - len(mark), lead, start, found, kind)
     is_cut = not shape.heads and len(mark) >= 3 and _CUT.match(text, run.end()) is not None

@@ -80,7 +80,7 @@ def leaves(value: Any, clean: Collection[str] = ()) -> Iterator[Leaf]:
         elif isinstance(one, dict):
             waiting += [((way, name), name, name, "", "") for name in reversed(one) if name not in clean]
             waiting += [
-                ((way, name), name, held, *_beside_key(_name(name, one), held))
+                ((way, name), name, held, *_beside_key(_name(name, one, key), held))
                 for name, held in reversed(one.items())
                 if isinstance(held, _HOLDS)
             ]
@@ -104,9 +104,11 @@ def inside(text: str) -> Any:
     return found if isinstance(found, dict | list) else None
 
 
-def _name(key: str, holder: Mapping[str, Any]) -> str:
-    """The key that tells what a value is: beside `value` that is the `name` of a pair."""
-    name = holder.get("name") if key == "value" else None
+def _name(key: str, holder: Mapping[str, Any], outer: str = "") -> str:
+    """The key that tells what a value is: beside `value` that is the name of the pair, or what holds it (`outer`)."""
+    if key.lower() != "value":
+        return key
+    name = next((held for one, held in holder.items() if one.lower() in ("name", "key")), outer or key)
     return name if isinstance(name, str) else key
 
 
@@ -119,6 +121,8 @@ def _in_list(name: str, words: list[Any], at: int) -> tuple[str, str]:
     """What is read with a text of a list: of a command the words before it, or `name`, the key of the list. The words
     of a command are known by an option among them.
     """
+    if len(words) == 2 and at == 1 and isinstance(words[0], str) and "-" in words[0][1:]:
+        return _beside_key(words[0], words[1])  # a header as a pair
     before: list[str] = []
     for one in reversed(words[max(0, at - 8) : at] if isinstance(words[at], str) else ()):
         if not isinstance(one, str) or len(one) > NEAR:
@@ -258,7 +262,7 @@ class Redactor:
                     holder[place] = item.copy()
                     waiting.append((holder[place], key))
                 elif isinstance(item, str):
-                    beside = _beside_key(_name(place, holder), item) if isinstance(holder, dict) else ("", "")
+                    beside = _beside_key(_name(place, holder, name), item) if isinstance(holder, dict) else ("", "")
                     beside = _in_list(name, words, place) if isinstance(holder, list) else beside
                     holder[place] = self._text(Leaf(None, key, item, *beside), key)
             if isinstance(holder, dict) and any(self.text_of(key) != key for key in holder):

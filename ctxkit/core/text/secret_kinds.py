@@ -23,9 +23,12 @@ WRAP = r"(?:\\{0,8}(?:\r?\n|(?<=\\)r\\{1,8}n|(?<=\\)n)[ \t]{0,40}(?:[>|+] ?)?)"
 """Where a line was wrapped, also as JSON writes it, with what may stand before the next line's words."""
 PARW = r"(?:(?: ?[>|+])?[ \t]{0,40}(?:\n\r?|n\\{1,8}(?:r\\{1,8})?)\\{0,8})"
 """The same, read from its end."""
-PLACEHOLDER = r"(?:[$<{*%…]|[\w-]{0,24}(?:\.\.\.|xxxx)|(?i:your[_-][a-z_-]{2,40}\d{0,2}(?![a-z0-9])|redacted))"
+PLACEHOLDER = (
+    r"(?:[<{*…]|\$(?:[{(<]|[A-Z][A-Z0-9_]{0,60}(?!\w)|[a-z_]{1,60}(?!\w)|\w{1,3}(?!\w))"
+    r"|%(?:[({]|[A-Z_]{1,60}%|\w(?!\w))|[\w-]{0,24}(?:\.\.\.|xxxx)|(?i:your[_-][a-z_-]{2,40}\d{0,2}(?![a-z0-9])|redacted))"
+)
 """What begins a value that stands for a secret, as in a template."""
-OPENED = r"""(?P<q>\\{0,8}["'`])"""
+OPENED = r"""(?:[bruBRU]{1,2}(?=["'])|f(?=["'][^"'{]{1,200}["']))?(?P<q>\\{0,8}["'`])"""
 """A quote that opens a value, as deep as JSON nests it."""
 CLOSED = r"""(?:(?<!\\)(?P=q)|(?<=[^\\]\\\\)["'])"""
 """The quote that closes what OPENED began: no other one does."""
@@ -34,7 +37,7 @@ INSIDE = rf"(?:(?!{CLOSED})\S)"
 CONCATENATED = r"""(?:\+[\w.()\[\]]{1,40}\+\\{0,8}["'`]|\\{0,8}["'`][\s,;)+])"""
 """What stands between two texts in code, where what seems to open one closes it."""
 ASSIGNED = (
-    r"""["'\\]{0,8}(?:\s{0,4}(?:=>|:=|[=:])\s{0,4}(?:\[\s{0,4})?"""
+    r"""["'\\]{0,8}\]?(?:\s{0,4}(?:=>|:=|\|\|=|->|(?::\s?[\w.\[\], |]{1,40}?\s?)?=|:)\s{0,4}(?:\[\s{0,4})?"""
     r"""|(?:,|(?<!["'\\])[ \t]{0,4}(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n))(?:\s|\\{1,8}[nrt]){0,40}"""
     r"""["'\\]{0,8}value["'\\]{0,8}\s{0,4}[=:]\s{0,4})"""
 )
@@ -46,7 +49,7 @@ CODE_NAME = (
 """A name in code, as `make_token_v2` and `Uint8Array`."""
 DOTTED = r"(?:[a-z]\w{1,30}\.){1,5}[A-Za-z_]\w{1,40}(?![\w+/=~!@#%^*$?-])"
 """A value that code takes from an object, as `process.env.TOKEN_2`."""
-BREAK = r"""(?:\\{1,8}[nrt"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,"'*#]|-(?!-)){1,24}+"""
+BREAK = r"""(?:\\{1,8}(?:[nrt"]|x0[ad])|\s|\d{1,6}(?=[→|:\t])|[→|:>+,"'*#]|-(?!-)){1,24}+"""
 """What stands between the lines of a key: line ends, and what a tool writes before a line."""
 _PARTS = {
     "START": START, "WRAP": WRAP, "PLACEHOLDER": PLACEHOLDER, "OPENED": OPENED, "CLOSED": CLOSED, "INSIDE": INSIDE,

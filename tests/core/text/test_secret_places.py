@@ -189,3 +189,35 @@ def test_a_random_value_before_its_name(around: str) -> None:
 def test_ordinary_text_stays(text: str) -> None:
     """Code, prose and templates that speak of secrets."""
     assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "\x1b[01;31m\x1b[KDB_PASSWORD\x1b[m\x1b[K=…", '\x1b[34;1m"password"\x1b[0m: \x1b[0;32m"…"\x1b[0m',
+        "SECRET_KEY = b'…'",
+        'password = f"…"', 'os.environ["API_KEY"] = "…"', "ENV['API_KEY'] ||= '…'", 'api_key: Optional[str] = "…"',
+        "password -> '…'", '{"password": "$…"}', '{"env": [{"Key": "API_TOKEN", "Value": "…"}]}',
+        '{"headers": [["X-Api-Key", "…"]]}', '{"password": {"value": "…"}}',
+    ],
+)  # fmt: skip
+def test_colours_and_code(around: str) -> None:
+    """What a terminal colours, what code assigns, and what JSON names elsewhere."""
+    word = "Xq7Lm2Rv9Tz" + "Kp4sWd8nQ"
+    text = around.replace("…", word)
+    try:
+        made = repr(Redactor().value(json.loads(text)))
+    except ValueError:
+        made = redact(text)[0]
+    assert word not in made and "redacted 2" in made, made
+
+
+@pytest.mark.parametrize("size", [20_000, 60_000])
+def test_long_armour(size: int) -> None:
+    """A key with a photo in it: nothing of its middle stays, also where its line ends are escaped."""
+    chance = random.Random(4)
+    lines = [base64.b64encode(chance.randbytes(48)).decode() for _ in range(size // 64)]
+    key = "\n".join([f"-----BEGIN PGP {KEY} BLOCK-----", "", *lines, f"-----END PGP {KEY} BLOCK-----"])
+    for text in (key, key.replace("\n", "\\x0a"), json.dumps(key), key[: size // 2]):
+        hidden, count = redact(text)
+        assert count == 1 and not any(line in hidden for line in lines)
