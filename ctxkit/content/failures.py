@@ -32,23 +32,23 @@ HINT = re.compile(
 )
 """Matches a part of whatever SAYS matches. Most lines have none, and the search for it takes a tenth of the time."""
 BEGINS = re.compile(
+    r"\s*(?:\[[\w:.-]+\] +)?(?:"  # the name of a task that a runner puts before each line
     r"E  |error\b|ERROR\b|--- FAIL|FAIL(?:\s|$)|Error(?: Trace)?:|[✗✘✕×●] ?\S|\(fail\) |❯ \S+:\d+|"
     r"(?:expected|actual|received|got|want|left|right)\s*:\s*\S|"
     r"\d+:\d+\s+error\s|make(?:\[\d+\])?: \*\*\*|\d+ (?:failed|failures?|problems?)\b|"
-    r"[^\s:(]+\.[A-Za-z]{1,4}[:(]\d+[:,]\d+\)?(?::| -| error| warning) ?\S|[A-Za-z]:\\[^\s:(]+[:(]\d+[:,]\d+\)?:? ?\S",
+    r"(?:at )?[^\s:(]+\.[A-Za-z]{1,4}[:(]\d+[:,]\d+\)?(?::| -| error| warning| lint/| format) ?\S|"
+    r"[A-Za-z]:\\[^\s:(]+[:(]\d+[:,]\d+\)?:? ?\S|"
+    r"at (?:\S[^()]* \()?[^\s()]+\.(?:test|spec)\.[cm]?[jt]sx?:\d+:\d+\)?\s*$)|"
+    r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S",  # a note of a test of go
     re.I,
 )
 """Matches the start of a line about a failure: its mark, its place, or what was expected and what came."""
 GOT = re.compile(r"(?:expected|actual|received|got|want|left|right)\s*: ?\S", re.I)
 """Matches what was expected and what came, however short: `left: 1`."""
-FRAME = re.compile(r"at (?:\S[^()]* \()?[^\s()]+\.(?:test|spec)\.[cm]?[jt]sx?:\d+:\d+\)?$")
-"""Matches the place in a test, as jest and bun print it."""
 LISTED = re.compile(r"\d+:\d+\s+error\s", re.I)
 """Matches eslint's line of an error: its file stands above."""
 LONE = re.compile(r"(?:[A-Za-z]:)?[\w./\\@~-]*[\w-]\.[A-Za-z]{1,5}$")
 """Matches a line that is a path."""
-PLACED = re.compile(r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S")
-"""Matches an indented place, as go's tests print it."""
 NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|"
     r"--- PASS", re.I,
 )  # fmt: skip
@@ -62,7 +62,8 @@ PASSED = re.compile(
 )
 """Matches the line of a runner that says that its tests passed."""
 FAILED = re.compile(
-    r"--- FAIL|^FAIL|\bFAILED\b|\bpanic|\(fail\) |\b[1-9]\d* (?:failed|failing|fail|failures?|errors?|problems?)\b|"
+    r"--- FAIL|^FAIL|\bFAILED\b|\bpanic|\(fail\) |"
+    r"(?:^|[^\w\s]|\s\s|\b[Ff]ound|\bwith)\s*[1-9]\d* (?:failed|failing|fail|failures?|errors?|problems?)\b|"
     r"^make(?:\[\d+\])?: \*\*\*|^npm (?:ERR!|error)|\berror(?: TS\d|\[E\d)|"
     r"\b[Ee]xit(?:ed with)? (?:code|status):? [1-9]",
     re.M,
@@ -86,11 +87,13 @@ LEAD = re.compile(
     rf"{CARRIERS}(?:(?:docker|podman|kubectl|ssh|nix|conda|direnv)\s.*?\s)?{CARRIERS}(?:[^\s'\"]*[/\\])?(?={RUNS.pattern})"
 )
 """Matches what may stand before such a command. Elsewhere in a line its words are prose or arguments."""
-TESTS = re.compile(r"\b(?:tests?|specs?|pytest|unittest|tox|jest|vitest|mocha|rspec|phpunit|ctest|e2e)\b")
-BUILDS = re.compile(r"\b(?:build|vet|tsc|tsgo|typecheck|type-check|compile|mypy|pyright|cargo (?:check|clippy))\b")
-LINTS = re.compile(r"lint|\b(?:biome|ruff|clippy|fmt|format|pre-commit)\b")
+SORTS = {
+    "test": re.compile(r"\b(?:tests?|specs?|pytest|unittest|tox|jest|vitest|mocha|rspec|phpunit|ctest|e2e)\b"),
+    "lint": re.compile(r"lint|\b(?:biome|ruff|clippy|fmt|format|pre-commit)\b"),
+    "build": re.compile(r"\b(?:build|vet|tsc|tsgo|typecheck|type-check|compile|mypy|pyright|cargo check)\b"),
+}
 ALL = re.compile(r"\b(?:check|checks|ci|verify|validate|all|precommit|prepush)\b|^(?:make|just|mise|rake)$")
-"""Matches commands that test, build or check a style; or do, by their name, all of it. Others install or start."""
+"""Matches commands that test, check a style or build; or do, by their name, all of it. Others install or start."""
 FILE = re.compile(r"[\w./\\@~-]*?([\w.@-]+\.[A-Za-z]{1,4})[:(]\d")
 """Matches the place of a failure; its group is the name of the file."""
 PACKAGE = re.compile(r"^FAIL\s+(\S+/)?([\w.-]+)(?:\s|$)")
@@ -102,11 +105,25 @@ ENDED = re.compile(r"^Process exited with code (\d+)", re.M)
 """How Codex says that a command goes on, or how it ended."""
 MISTAKE = re.compile(
     r"not found|No such file or directory|[Uu]nknown (?:flag|option|command)|unrecognized argument|"
-    r"cannot find main module|[Mm]issing script"
+    r"no task \S+ found|cannot find main module|[Mm]issing script|Run with --verbose"
 )
 """Matches a failure to run at all: the command was wrong. The next run of the same program supersedes it."""
-EXIT = re.compile(r"(?:Exit code|Process exited with code):? \d+")
+EXIT = re.compile(
+    r"(?:Exit code|Process exited with code):? \d+|(?:\[\S+\] )?ERROR task failed|"
+    r"error: script .* exited with code \d+|\W*Some (?:errors|warnings) were emitted.*"
+)
 """Matches a line that says only that a run failed."""
+DENIED = re.compile(
+    r"\s*(?:Error: |\[|<tool_use_error>)*(?:The user (?:doesn['’]t want|rejected|denied|declined)|"
+    r"User (?:did not allow|denied|rejected|cancell?ed)|(?:exec command|command|patch|tool call|tool use) rejected|"
+    r"Operation Cancelled|Request interrupted|Sibling tool call|Cancelled: |Permission (?:to use|for) |"
+    r"Claude requested permissions|\S+ is temporarily unavailable, so auto mode|PreToolUse:|Operation stopped by hook)"
+    r"(?:.*?(?:the user said|feedback):\s*(?:<feedback>\s*)?(?P<said>.*))?",
+    re.S,
+)
+"""Matches the result of a call that was not made, as somebody or a program did not allow it; `said`: what that person
+said about it. Claude Code, Codex, Gemini, opencode, Cline and Copilot write so.
+"""
 PART = re.compile(
     r"\s(?:-run|-k|-t|--filter|--grep|--test-name-pattern|-only)[ =]|::|_test\.\w+|\.test\.\w+|\btest_\w+\.py"
 )
@@ -121,8 +138,13 @@ SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
 """Matches an output without a word."""
 DRY = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
 """Matches a command that only says what it would do, as `make -n` does. `pytest -n 4` has a number behind it."""
-ABORTED = re.compile(r"\b(?:abort(?:ed|ing)|interrupted|cancell?ed|killed|timed? ?out|SIGINT|SIGTERM)\b", re.I)
-"""Matches an output of a run that did not end by itself."""
+ABORTED = re.compile(
+    r"\W*(?:(?:the )?(?:command|operation|request|process|run|execution) )?(?:was )?"
+    r"(?:abort(?:ed|ing)(?! \(core)|interrupted|cancell?ed|killed|timed? ?out|SIGINT|SIGTERM)\b|"
+    r"Exit code 1(?:30|43)$",
+    re.I,
+)
+"""Matches the first or last line of an output of a run that did not end by itself."""
 FOLDER = re.compile(r"(?:^|[;&(\n'\"]\s*)(?:cd|pushd)\s+(?:--\s+)?[\"']?(?:\./|~/)?([\w/@][\w./@+-]*)")
 """Matches a change of the folder in a script."""
 FOLDERS = frozenset({"workdir", "cwd", "working_directory"})
@@ -204,7 +226,9 @@ class CommandRuns:
                 self._ended(place, piece, asked._replace(folder=posixpath.join(folder, asked.folder)))
 
     def _ended(self, place: int, piece: TextSegment, asked: _Asked) -> None:
-        """Takes an output: of the whole run, or of its next part."""
+        """Takes an output: of the whole run, or of its next part. What was not allowed, or stopped, says nothing."""
+        if DENIED.match(piece.text) or _is_aborted(piece.text):
+            return
         if asked.is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
             return
         code = ENDED.search(piece.text)
@@ -218,16 +242,15 @@ class CommandRuns:
             lines = tuple(failing(piece.text, passed=True))
         script = frozenset(map(_bare, asked.commands))
         run = CommandRun(piece.name, place, command, _without_exits(lines), asked.folder, script)
-        if not run.failing and not piece.failed and ABORTED.search(piece.text) and not is_passed(piece.text):
-            return
         if piece.failed and not run.failing:
-            run = run._replace(failing=tuple(_first(piece.text)))
+            run = run._replace(failing=(piece.text.strip().split("\n")[0][:LONGEST],))
         for one in others if not run.failing else ():  # all of it passed
             self._take(run._replace(command=one))
         self._take(run)
 
     def _take(self, run: CommandRun) -> None:
         key, words, is_part = _key(run.command), _words(run.command), PART.search(run.command) is not None
+        is_whole = not (run.failing or is_part or _scope(run.command))
         for other, held in list(self._newest.items()):
             if _is_elsewhere(held, run):
                 continue
@@ -237,18 +260,20 @@ class CommandRuns:
             is_mistaken = _words(held.command) == words and _is_mistaken(held)
             if is_part_of_it or is_mistaken or (known == key and (is_part or covers)):
                 self._drop(other, run)
+            elif is_whole and held.failing and self._checks_as_much(held, run):
+                self._drop(other, run, is_sure=True)
         if run.failing or (key, run.folder) not in self._newest:
             self._newest[key, run.folder] = run
-        if not run.failing and (checked := _checks(run.command)):
+        if not run.failing and _checks(run.command):
             self.green = run
-            if PART.search(run.command) is None and not _scope(run.command):
-                self._supersede(checked, run)
 
-    def _supersede(self, checked: frozenset[str], green: CommandRun) -> None:
-        """Drops failures of other commands that check no more, where all files that they name were edited since."""
-        for key, run in list(self._newest.items()):
-            if run.failing and self.was_edited(run) and _needs(run.command) & checked and not _is_elsewhere(run, green):
-                self._drop(key, green, is_sure=True)
+    def _checks_as_much(self, run: CommandRun, green: CommandRun) -> bool:
+        """Whether a run of another command that passed on everything says that a failure is mended: it checks the same,
+        and the failure was the command's, or its files were edited. What builds or looks at the style needs no edit.
+        """
+        needed, checked = sort(run.command), _checks(green.command)
+        is_same = needed != "test" and (sort(green.command) == needed or len(checked) == len(SORTS))
+        return needed in checked and (is_same or _is_mistaken(run) or self.was_edited(run))
 
     def _drop(self, key: tuple[str, str], later: CommandRun, *, is_sure: bool = False) -> None:
         """Forgets a run for a later one. `is_sure`: this one checks as much; else only the same command mends it."""
@@ -274,12 +299,15 @@ class CommandRuns:
 
 
 def failing(text: str, *, passed: bool = False) -> Iterable[str]:
-    """Yields the lines of an output that say what failed. `passed`: it is known that nothing did."""
+    """Yields the lines of an output that say what failed; below the name of a test of jest also its reason, in the
+    words of any library. `passed`: it is known that nothing did.
+    """
     passed = passed or is_passed(text)
-    file = ""
+    file, is_named = "", False
     for line in text.split("\n"):
         words = line.strip()
-        if is_failing(line, passed=passed):
+        if is_failing(line, passed=passed) or (is_named and SHORTEST <= len(words) <= LONGEST):
+            is_named = words.startswith("●")
             if file and LISTED.match(words):
                 yield file
                 file = ""
@@ -304,8 +332,7 @@ def is_failing(line: str, *, passed: bool = False) -> bool:
         or (passed and COLUMN.match(words) is None)
     ):
         return False
-    says = BEGINS.match(words) or (HINT.search(words) and SAYS.search(words))
-    says = says or PLACED.match(line) or FRAME.match(words)
+    says = BEGINS.match(line) or (HINT.search(words) and SAYS.search(words))
     return says is not None and NONE.search(words) is None
 
 
@@ -327,18 +354,16 @@ def _hides(script: str) -> bool:
     return any(WRONG.search(found["words"]) is None for found in CHOSEN.finditer(script))
 
 
-def _first(text: str) -> Iterable[str]:
-    """Yields the first line of an output: all that is known of a failure without a line about it."""
-    for line in text.split("\n"):
-        if line.strip():
-            yield line.strip()[:LONGEST]
-            return
+def _is_aborted(text: str) -> bool:
+    """Whether an output is of a run that did not end by itself."""
+    lines = text.strip().split("\n")
+    return any(ABORTED.match(line) for line in (lines[0], lines[-1])) and not is_passed(text)
 
 
 def _words(command: str) -> str:
     """The program and what it runs, without arguments: `go test`, `npm run build`."""
     found = RUNS.search(command)
-    return " ".join(found[0].split()[:3]) if found is not None else command
+    return " ".join([word for word in found[0].split() if word[0] != "-"][:3]) if found is not None else command
 
 
 def _bare(command: str) -> str:
@@ -371,24 +396,19 @@ def _base(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
+def sort(command: str) -> str:
+    """What a command checks that a failure of it says: `test`, `lint`, or else `build`."""
+    words = _words(command)
+    return next((name for name, one in SORTS.items() if one.search(words)), "build")
+
+
 def _checks(command: str) -> frozenset[str]:
-    """What a command that passed has checked: `test`, `build`, `lint`; nothing if it installs or starts something."""
+    """What a command that passed has checked; nothing if it installs or starts something."""
     words = _words(command)
     if ALL.search(words):
-        return frozenset({"test", "build", "lint"})
-    if TESTS.search(words):
-        return frozenset({"test", "build"})
-    if BUILDS.search(words):
-        return frozenset({"build"})
-    return frozenset({"lint"}) if LINTS.search(words) else frozenset()
-
-
-def _needs(command: str) -> frozenset[str]:
-    """Which of these checks a run must make to say that what failed here does not any more."""
-    words = _words(command)
-    if TESTS.search(words):
-        return frozenset({"test"})
-    return frozenset({"lint"}) if LINTS.search(words) else frozenset({"build"})
+        return frozenset(SORTS)
+    found = frozenset(name for name, one in SORTS.items() if one.search(words))
+    return found | {"build"} if "test" in found else found
 
 
 def _scope(command: str) -> frozenset[str]:
