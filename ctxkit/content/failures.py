@@ -49,12 +49,10 @@ LISTED = re.compile(r"\d+:\d+\s+error\s", re.I)
 """Matches eslint's line of an error: its file stands above."""
 LONE = re.compile(r"(?:[A-Za-z]:)?[\w./\\@~-]*[\w-]\.[A-Za-z]{1,5}$")
 """Matches a line that is a path."""
-NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|"
-    r"--- PASS", re.I,
-)  # fmt: skip
-"""Matches a line that says that nothing failed."""
-ZERO = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|problems?)\b", re.I)
-"""Matches a count of failures that is zero."""
+NONE = re.compile(
+    r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|--- PASS", re.I
+)
+"""Matches what says that nothing failed."""
 PASSED = re.compile(
     r"^(?:ok\s+\S|--- PASS|PASS\b|test result: ok|All checks passed|=+ .*\b\d+ passed|\d+ passed\b|"
     r"\s*(?:Tests:?\s.*\b\d+ passed|\d+ (?:pass|passing)\b))",
@@ -100,8 +98,7 @@ PACKAGE = re.compile(r"^FAIL\s+(\S+/)?([\w.-]+)(?:\s|$)")
 """Matches go's line of a package that failed."""
 VALUED = frozenset({"-o", "--output", "-p", "-c", "--config", "--project", "-C", "-w", "--workspace"})
 """Options with a value that is no path of what is checked."""
-RUNNING = re.compile(r"^Process running with session ID (\d+)", re.M)
-ENDED = re.compile(r"^Process exited with code (\d+)", re.M)
+SESSION = re.compile(r"^Process (?:running with session ID|exited with code) (\d+)", re.M)
 """How Codex says that a command goes on, or how it ended."""
 MISTAKE = re.compile(
     r"not found|No such file or directory|[Uu]nknown (?:flag|option|command)|unrecognized argument|"
@@ -130,12 +127,12 @@ PART = re.compile(
 """Matches a command that runs a part of the tests."""
 QUOTED = re.compile(r"(?<!-c )(?<!-lc )(?<!-Command )(?<![\w\\])(?:'[^']*'|\"(?:[^\"\\]|\\.)*\")", re.S)
 """Matches a quoted argument: a pattern or a message, which is not run. What a shell is given with `-c` is."""
-CHOSEN = re.compile(r"\|\s*(?:[ef]?grep|rg|Select-String|sls|findstr)\b(?P<words>[^|;&\n]*)", re.I)
-"""Matches a filter behind a command that shows only the lines with its words."""
-WRONG = re.compile(r"err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[✗✘✕×]|---", re.I)
-"""Matches the words of a filter that shows what failed: it prints nothing if nothing did."""
-SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
-"""Matches an output without a word."""
+HIDES = re.compile(
+    r"\|\s*(?:[ef]?grep|rg|Select-String|sls|findstr)\b"
+    r"(?![^|;&\n]*(?:err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[✗✘✕×]|---))",
+    re.I,
+)
+"""Matches a filter behind a command that shows only lines with words that do not say what failed."""
 DRY = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
 """Matches a command that only says what it would do, as `make -n` does. `pytest -n 4` has a number behind it."""
 ABORTED = re.compile(
@@ -147,8 +144,6 @@ ABORTED = re.compile(
 """Matches the first or last line of an output of a run that did not end by itself."""
 FOLDER = re.compile(r"(?:^|[;&(\n'\"]\s*)(?:cd|pushd)\s+(?:--\s+)?[\"']?(?:\./|~/)?([\w/@][\w./@+-]*)")
 """Matches a change of the folder in a script."""
-FOLDERS = frozenset({"workdir", "cwd", "working_directory"})
-"""Arguments that say where a command runs."""
 FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 
 
@@ -207,7 +202,7 @@ class CommandRuns:
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             if touch.how != "read":
                 self._edited[_base(touch.path)] = place
-        if piece.kind == SegmentKind.INPUT and piece.argument in FOLDERS and piece.call:
+        if piece.kind == SegmentKind.INPUT and piece.argument in ("workdir", "cwd", "working_directory") and piece.call:
             self._folders[piece.call] = piece.text
         elif piece.kind == SegmentKind.INPUT and piece.argument == "session_id" and piece.text in self._running:
             self._goes_on[piece.call] = piece.text
@@ -215,7 +210,9 @@ class CommandRuns:
             ran = list(_ran(piece.text))
             if ran and DRY.search(ran[-1]) is None:
                 moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
-                self._asked[piece.call] = _Asked(tuple(ran), _hides(piece.text), moved[-1] if moved else "")
+                self._asked[piece.call] = _Asked(
+                    tuple(ran), HIDES.search(piece.text) is not None, moved[-1] if moved else ""
+                )
         elif piece.kind == SegmentKind.RESULT:
             folder = self._folders.pop(piece.call, "")
             session = self._goes_on.pop(piece.call, None)
@@ -229,13 +226,14 @@ class CommandRuns:
         """Takes an output: of the whole run, or of its next part. What was not allowed, or stopped, says nothing."""
         if DENIED.match(piece.text) or _is_aborted(piece.text):
             return
-        if asked.is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
+        if asked.is_hidden and not piece.failed and (not piece.text.strip() or "no output)" in piece.text[:LONGEST]):
             return
-        code = ENDED.search(piece.text)
-        is_zero = code is not None and int(code[1]) == 0 and FAILED.search(ZERO.sub("", piece.text)) is None
+        state = SESSION.search(piece.text)
+        is_running = state is not None and "running" in state[0]
+        is_zero = state is not None and state[0].endswith("code 0") and FAILED.search(NONE.sub("", piece.text)) is None
         lines = (*asked.failing, *failing(piece.text, passed=is_zero))
-        if code is None and (running := RUNNING.search(piece.text)) is not None:
-            self._running[running[1]] = asked._replace(failing=lines)
+        if state is not None and is_running:
+            self._running[state[1]] = asked._replace(failing=lines)
             return
         *others, command = asked.commands
         if is_zero and "|" not in command:
@@ -318,7 +316,7 @@ def failing(text: str, *, passed: bool = False) -> Iterable[str]:
 
 def is_passed(text: str) -> bool:
     """Whether an output says that tests passed, and nothing that failed."""
-    return PASSED.search(text) is not None and FAILED.search(ZERO.sub("", text)) is None
+    return PASSED.search(text) is not None and FAILED.search(NONE.sub("", text)) is None
 
 
 def is_failing(line: str, *, passed: bool = False) -> bool:
@@ -347,11 +345,6 @@ def _ran(script: str) -> Iterable[str]:
     for one in commands(QUOTED.sub(hide, without_documents(script))):
         if LEAD.match(one):
             yield " ".join(re.sub(r'"\0(\d+)\0"', lambda found: hidden[int(found[1])], one).split())
-
-
-def _hides(script: str) -> bool:
-    """Whether a filter shows only lines with words that do not say what failed."""
-    return any(WRONG.search(found["words"]) is None for found in CHOSEN.finditer(script))
 
 
 def _is_aborted(text: str) -> bool:
@@ -427,25 +420,12 @@ def _scope(command: str) -> frozenset[str]:
 
 
 def _covers(run: CommandRun, other: CommandRun) -> bool:
-    """Whether what a run checked has all that failed in another one of the same command."""
-    scope, asked = _scope(run.command), _scope(other.command)
-    if not scope:
-        return True
-    if asked and all(any(_within(path, one) for one in scope) for path in asked):
-        return True
-    failed = [f"{found[1] or ''}{found[2]}" for line in other.failing if (found := PACKAGE.match(line)) is not None]
-    if failed:
-        return all(any(f"/{path}".endswith(f"/{one}") for one in scope) for path in failed)
-    places = [
-        found[0].rpartition(":")[0].rpartition("(")[0] or found[0]
-        for line in other.failing
-        for found in FILE.finditer(line)
-    ]
-    return bool(places) and all(
-        any(_within(path.replace("\\", "/").removeprefix("./"), one) for one in scope) for path in places
-    )
-
-
-def _within(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or in it."""
-    return path == folder or path.startswith(f"{folder}/")
+    """Whether what a run checked has all that failed in another one of the same command: packages, files, or else what
+    this one was given.
+    """
+    scope = _scope(run.command)
+    packages = [f"{found[1] or ''}{found[2]}" for line in other.failing if (found := PACKAGE.match(line)) is not None]
+    places = [found[0].rstrip("0123456789").rstrip(":(") for line in other.failing for found in FILE.finditer(line)]
+    failed = packages or places or [*_scope(other.command)]
+    paths = [f"/{path}/".replace("\\", "/").replace("/./", "/") for path in failed]
+    return not scope or (bool(paths) and all(any(f"/{one}/" in path for one in scope) for path in paths))

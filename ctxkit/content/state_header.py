@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
@@ -22,11 +23,10 @@ SHARE, REQUEST = 0.12, 0.5
 """The most that the state may take of a summary, and the last request of the state."""
 SHOWN, RULES = 12, 6
 """The most lines of a failing command, or edited files; and rules of the user, or messages of a request."""
-LETTERS = 4
-"""About how many characters a token has."""
-LEAST, LONGEST = 40, 240
-"""The fewest characters that are left of a line of a request that is cut; the most of a rule, or of what was announced.
-"""
+LETTERS, MARK = 4, 3
+"""About how many characters a token has; and the most tokens of a mark of what is left out."""
+LONGEST = 240
+"""The most characters of a rule, of what was announced, or of a command."""
 ENDING = 2000
 """The last characters of what the model said, in which its last sentence is looked for."""
 RULE = re.compile(
@@ -35,7 +35,7 @@ RULE = re.compile(
     r"(?:do not|don['’]?t|never|always|only|make sure|be sure|avoid|keep|prefer|no need|"
     r"niemals|nie|immer|nur|keine?n?|nicht|ne \w+ (?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|"
     r"toujours|nunca|siempre|solo)\b|(?:^[\W\d_]*|\b(?:y|pero|please) )no \w+\b|\b(?:but|please) use \w|"
-    r"^(?!(?:i|it|this|that|the|they|there)\b).*\b(?:without \w+ing\b|first(?: \([^()]*\))?\W*$)|\bmust(?:n['’]t)?\b|"
+    r"^(?!(?:i|it|this|that|the|they|there)\b).*\b(?:without \w+ing\b|(?<!the )first(?: \([^()]*\))?\W*$)|\bmust(?:n['’]t)?\b|"
     r"\bshould(?:n['’]t| (?:not|never|always|only|first))\b|\bmake sure (?:you|to)\b|"
     r"\b(?:bitte|du|ihr|wir)\b.*\b(?:nicht|keine?n?)\b|\bil ne faut (?:pas|jamais)\b|"
     r"不要|必须|不能|不得|禁止|只能|只用|只要|しないで|ないでください|必ず",
@@ -73,9 +73,8 @@ GOES_ON = re.compile(
 """Matches a message that says nothing without the request that it goes on with: `yes, do that`."""
 ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
 """Matches a question of the model with the answer that the user chose."""
-WRAPPERS = ("current_datetime", "system_reminder", "system-reminder", "system_notification", "ide_opened_file",
-    "ide_selection")  # fmt: skip
-"""Tags of what programs put before and behind what somebody typed."""
+WRAPPED = re.compile(r"<(current_datetime|system[_-]reminder|system_notification|ide_opened_file|ide_selection)>")
+"""Matches the tag of what programs put before and behind what somebody typed."""
 GAP = 3
 """The most that the numbers of two messages differ that the user typed one after the other: of what a program's
 compaction took out between two, nobody knows who spoke.
@@ -89,9 +88,10 @@ SLASH = re.compile(r"<command-name>/?([\w:-]+)</command-name>(?:.*?<command-args
 STEERS = (
     " about add-dir agents approvals auth autocompact bashes branch bug changelog chat clear color compact config"
     " context continue copy cost doctor effort exit export extra-usage fast feedback help hooks hotkeys ide"
-    " install-github-app keybindings login logout marketplace mcp memory model new output-style permissions plugin plugins quit"
-    " privacy-settings release-notes reload-plugins rename resume rewind sandbox session settings share skills stats"
-    " status statusline stickers tasks terminal-setup theme thinking todos tools tree undo upgrade usage vim "
+    " install-github-app keybindings login logout marketplace mcp memory model new output-style permissions plugin"
+    " plugins quit privacy-settings release-notes reload-plugins rename resume rewind sandbox session settings"
+    " share skills stats status statusline stickers tasks terminal-setup theme thinking todos tools tree undo"
+    " upgrade usage vim "
 )
 """Commands that steer the program, and ask for no work."""
 LOOKS = frozenset({"pattern", "query", "regex"})
@@ -107,14 +107,13 @@ class _Said(NamedTuple):
 
 
 class StatePart(NamedTuple):
-    """A part of the state: its lines, and the segments (by place) that they are quoted from. `ends`: the last line
-    stays, if any does beside the first; `most`: the share of the room that its lines between these may use.
+    """A part of the state: its lines, and the segments (by place) that they are quoted from. `order`: which lines are
+    taken first, if not all have room; it may use REQUEST of the room then.
     """
 
     lines: list[str]
     places: tuple[int, ...] = ()
-    ends: bool = False
-    most: float = 1.0
+    order: tuple[int, ...] = ()
 
 
 class SessionState:
@@ -215,7 +214,7 @@ class SessionState:
         """
         letters = room * LETTERS
         if asked := [one for one in self.request if one.name in covered]:
-            yield _request(asked, tag, int(REQUEST * letters))
+            yield _request(asked, tag, max(int(REQUEST * letters), LONGEST))
         if tasks := [one for one in self.tasks if one.name in covered]:
             first, *others = (_flat(one.text) for one in tasks)
             lines = [f"Open tasks: {tag(tasks[0].name)} {first}", *(f"  {one}" for one in others)]
@@ -245,7 +244,7 @@ class SessionState:
         if self.runs.was_edited(run):
             mended = " (what it names was edited since)"
         elif green is not None and green.place > run.place:
-            mended = f" ({tag(green.name)} passed since: {_flat(green.command)[: min(letters, LEAST)]})"
+            mended = f" ({tag(green.name)} passed since: {_flat(green.command)[: LONGEST // 6]})"
         yield f"Failing: {tag(run.name)} {_flat(run.command)[: min(letters, LONGEST)]}{mended}"
         yield from (f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))
 
@@ -256,71 +255,57 @@ class SessionState:
         since = [one for one in self._edited.values() if one.place > place and one.name in covered]
         if not since:
             return ""
-        head = f" since {tag(green.name)} passed ({_flat(green.command)[:60]})" if green is not None else ""
+        head = f" since {tag(green.name)} passed ({_flat(green.command)[: LONGEST // 4]})" if green is not None else ""
         listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-SHOWN:])
         more = f" and {len(since) - SHOWN} other" if len(since) > SHOWN else ""
         return f"Edited{head}: {listed}{more}"
 
 
 def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int) -> StatePart:
-    """The newest request, word for word, as long as it fits, of its newest message first; of each of its messages at
-    least the first line, and of the newest one the last line: above it may stand what was pasted.
+    """The newest request, word for word: of each of its messages first the first line, and of the newest one the last
+    line (above it may stand what was pasted), then the rest of the newest, then of the others.
     """
-    said: list[list[str]] = []
-    cut = False
-    for one in reversed(request):
-        lines: list[str] = []
-        rest = one.text.strip().split("\n")
-        ending = "" if said or len(rest) == 1 or len(rest[-1]) > LONGEST else rest[-1]
-        for number, line in enumerate(rest, 1):
-            room = max(letters - (len(ending) if number < len(rest) else 0), 0 if lines else LONGEST)
-            if len(line) > room:
-                cut = True
-                while lines and not lines[-1].strip():
-                    lines.pop()
-                is_worth_it = room >= LEAST or not lines
-                lines += [f"{line[:room]} …".lstrip()] if is_worth_it else []
-                lines += [f"{'' if is_worth_it else '…'} {ending}".strip()] if ending or not is_worth_it else []
-                break
-            letters -= len(line)
-            lines.append(line)
-        said.insert(0, [f"{tag(one.name)} {lines[0]}", *lines[1:]])
-    first, *rest = (line for lines in said for line in lines)
-    places = tuple(one.place for one in request)
-    most = REQUEST if cut and len(request) == 1 else 1.0
-    return StatePart([f"{REQUESTED}{first}", *(f"  {line}" for line in rest)], places, True, most)
+    lines, firsts = list[str](), list[int]()
+    for one in request:
+        firsts.append(len(lines))
+        most = letters if one == request[-1] else max(letters // len(request), LONGEST)
+        said = [f"  {line[:most]}{' …' * (len(line) > most)}" for line in one.text.strip().split("\n")]
+        lines += [f"  {tag(one.name)} {said[0].lstrip()}", *said[1:]]
+    lines[0] = f"{REQUESTED}{lines[0].lstrip()}"
+    newest = range(firsts[-1], len(lines))
+    ends = [newest[-1]] if len(lines[-1]) <= LONGEST else []
+    order = dict.fromkeys([0, newest[0], *ends, *firsts, *newest, *range(len(lines))])
+    return StatePart(lines, tuple(one.place for one in request), tuple(order))
 
 
 def header(
     state: SessionState, covered: Names, tag: Callable[[Name], str], room: int,
     count: Callable[[Sequence[str]], Sequence[int]],
 ) -> tuple[list[str], dict[int, str]]:  # fmt: skip
-    """The lines of the state, of at most `room` tokens, and what is quoted of each segment, by place."""
+    """The lines of the state, of at most `room` tokens, and what is quoted of each segment, by place. Where some are
+    left out, the next one has a mark.
+    """
     lines: list[str] = []
     quoted: dict[int, str] = {}
-    for entry in state.entries(covered, tag, room):
-        sizes = count([f"{line}\n" for line in entry.lines])
-        taken: list[str] = []
-        last, end = _ending(entry, room, count) if entry.ends and sum(sizes) > entry.most * room else ("", 0)
-        others = room - int(entry.most * room) if last else 0
-        for line, size in zip(entry.lines[:-1] if last else entry.lines, sizes, strict=False):
-            if size > room - end - (others if taken else 0):
+    for part in state.entries(covered, tag, room):
+        sizes = count([f"{line}\n" for line in part.lines])
+        is_cut = bool(part.order) and sum(sizes) > room * REQUEST
+        left = int(room * REQUEST) if is_cut else room
+        taken: list[int] = []
+        for place in part.order or range(len(sizes)):
+            size = sizes[place] + (MARK if place and place - 1 not in taken else 0)
+            if size > (left if len(taken) > 1 else room):
                 break
-            taken.append(line)
-            room -= size
-        taken += [last] if last else []
-        room -= end
-        lines += taken
-        for place in entry.places if taken else ():
-            quoted[place] = "\n".join([quoted.get(place, ""), *taken])
+            taken.append(place)
+            left, room = left - size, room - size
+        told = [part.lines[place] for place in sorted(taken)]
+        for number, (before, place) in enumerate(pairwise(sorted(taken)), 1):
+            if place > before + 1:
+                told[number] = f"  … {told[number].lstrip()}"
+        lines += told
+        for place in part.places if told else ():
+            quoted[place] = "\n".join([quoted.get(place, ""), *told])
     return lines, quoted
-
-
-def _ending(entry: StatePart, room: int, count: Callable[[Sequence[str]], Sequence[int]]) -> tuple[str, int]:
-    """The last line of a part of the state with a mark before it, and its size; "" if only the first line has room."""
-    last = f"  … {entry.lines[-1].strip().removeprefix('…').strip()}"
-    first, end = count([f"{entry.lines[0]}\n", f"{last}\n"])
-    return (last, end) if len(entry.lines) > 1 and first + end <= room else ("", 0)
 
 
 def _asked(piece: TextSegment) -> str:
@@ -343,13 +328,10 @@ def _asked(piece: TextSegment) -> str:
 def _typed(text: str) -> str:
     """A text of the user without what programs put before and behind it."""
     text = text.strip()
-    while (tag := next((one for one in WRAPPERS if text.startswith(f"<{one}>")), "")) and (
-        end := text.find(f"</{tag}>")
-    ) > 0:
-        text = text[end + len(tag) + 3 :].lstrip()
-    while tag := next((one for one in WRAPPERS if text.endswith(f"</{one}>")), ""):
-        start = text.rfind(f"<{tag}>")
-        if start < 0:
+    while (tag := WRAPPED.match(text)) is not None and (end := text.find(f"</{tag[1]}>")) > 0:
+        text = text[end + len(tag[0]) + 1 :].lstrip()
+    while text.endswith(">") and (start := text.rfind(f"<{text[text.rfind('</') + 2 :]}")) >= 0:
+        if WRAPPED.match(text, start) is None:
             break
         text = text[:start].rstrip()
     return text

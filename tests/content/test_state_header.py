@@ -216,7 +216,7 @@ def test_the_newest_of_several_requests_is_whole() -> None:
     long = "\n".join(f"Row {number} of the log that was pasted here." for number in range(200))
     lines = state_of(user(1, f"See this.\n{long}"), user(2, "Mend the last row.\nThen print it."))
     assert lines[0] == "Last request: #1 See this."
-    assert lines[-2:] == ["  #2 Mend the last row.", "  Then print it."]
+    assert lines[-2:] == ["  … #2 Mend the last row.", "  Then print it."]
 
 
 @pytest.mark.parametrize("tag", ["current_datetime", "system_reminder", "system-reminder", "ide_opened_file"])
