@@ -226,11 +226,12 @@ class SessionState:
             yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
         if edited := self._since(covered, tag):
             yield StatePart([edited])
-        older = f" ({len(self._dropped)} older left out)" if self._dropped else ""
-        for rule in reversed(self.rules):
-            if rule.name in covered and all(rule.name != one.name for one in self.request):
-                more = older if rule == self.rules[0] else ""
-                yield StatePart([f"The user's rule: {tag(rule.name)} {_flat(rule.text)}{more}"], (rule.place,))
+        asked = {one.name for one in self.request}
+        if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in asked]:
+            lines = [f"  {tag(one.name)} {_flat(one.text)}" for one in rules]
+            lines[0] = f"The user's rule: {lines[0].lstrip()}"
+            lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
+            yield StatePart(lines, tuple(one.place for one in rules))
 
     def _failed(self, covered: Names) -> list[CommandRun]:
         """The newest failing run, and the newest before it that checks something else."""

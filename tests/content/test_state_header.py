@@ -360,10 +360,11 @@ def test_a_rule_behind_what_is_weighed(text: str) -> None:
 
 def test_older_rules_are_counted() -> None:
     said = [user(n, f"Never touch file number {n}.") for n in range(1, 9)]
-    lines = [line for line in state_of(*said, model(20, "Yes."), user(30, "Print it.")) if "rule" in line]
-    assert len(lines) == 6 and lines[-1] == "The user's rule: #3 Never touch file number 3. (2 older left out)"
+    lines = state_of(*said, model(20, "Yes."), user(30, "Print it."))[1:]
+    assert len(lines) == 6 and lines[0] == "The user's rule: #8 Never touch file number 8."
+    assert lines[-1] == "  #3 Never touch file number 3. (2 older left out)"
     lines = state_of(*said, user(9, "Never touch file number 1."), model(20, "Yes."), user(30, "Load the rows."))
-    assert lines[-1] == "The user's rule: #4 Never touch file number 4. (2 older left out)"
+    assert lines[-1] == "  #4 Never touch file number 4. (2 older left out)"
 
 
 def test_a_failure_that_passed_later_says_where() -> None:
