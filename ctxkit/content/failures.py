@@ -24,11 +24,13 @@ SAYS = re.compile(
     r"cannot find|not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
     r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
     r"(?:\b[Ee]xit(?:ed with)?|[Rr]eturn) (?:code|status):? [1-9]|"
-    r"\bNot equal:|^assertion .*\bfailed\b|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED"
+    r"\bNot equal:|^assertion .*\bfailed\b|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED|"
+    r"rejected because |^CONFLICT "
 )
 """Matches words about a failure anywhere in a line."""
 HINT = re.compile(
-    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|EN|EA|EE|EC|TS|code|status|Not eq"
+    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|reject|CONFL|EN|EA|EE|EC|TS|"
+    r"code|status|Not eq"
 )
 """Matches a part of whatever SAYS matches. Most lines have none, and the search for it takes a tenth of the time."""
 BEGINS = re.compile(
@@ -72,9 +74,10 @@ COLUMN = re.compile(r"\S+[:(]\d+[:,]\d+\)?(?::| -| error| warning)")
 RUNS = re.compile(
     r"\b(?:go (?:test|build|vet|run)|pytest|unittest|tox|jest|vitest|mocha|playwright test|cargo \w+|tsc|eslint|biome|"
     r"(?:bun|npm|pnpm|yarn|deno|mise|just|make|gradlew?|mvnw?|dotnet|mix|rake|bundle exec|swift|npx|uv run)\b[ \w:.-]*|"
-    r"golangci-lint|ruff|mypy|pyright|clippy|rspec|phpunit|ctest|markdownlint\S*|pre-commit)\b"
+    r"git (?:push|pull|merge|rebase)|golangci-lint|ruff|mypy|pyright|clippy|rspec|phpunit|ctest|markdownlint\S*|"
+    r"pre-commit)\b"
 )
-"""Matches a command that tests, builds or checks."""
+"""Matches a command that tests, builds or checks, or that brings work together."""
 CARRIERS = (
     r"(?:[({!&'\"]\s*|\w+=\$\(|[\w:$]+=\S*\s+|(?:-{1,2}\w\S*|/[ck])\s+|[\d.]+[smh]?\s+|"
     r"(?:if|while|until|time|exec|command|call|sudo|env|nohup|nice|stdbuf|g?timeout|xvfb-run|winpty|wsl|xargs|npx|pnpx|"
@@ -390,9 +393,9 @@ def _base(path: str) -> str:
 
 
 def sort(command: str) -> str:
-    """What a command checks that a failure of it says: `test`, `lint`, or else `build`."""
+    """What a command checks that a failure of it says: `test`, `lint`, or else `build`; of git the command itself."""
     words = _words(command)
-    return next((name for name, one in SORTS.items() if one.search(words)), "build")
+    return next((name for name, one in SORTS.items() if one.search(words)), words if words[:4] == "git " else "build")
 
 
 def _checks(command: str) -> frozenset[str]:

@@ -35,8 +35,8 @@ RULE = re.compile(
     r"(?:do not|don['’]?t|never|always|only|make sure|be sure|avoid|keep|prefer|no need|"
     r"niemals|nie|immer|nur|keine?n?|nicht|ne \w+ (?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|"
     r"toujours|nunca|siempre|solo)\b|(?:^[\W\d_]*|\b(?:y|pero|please) )no \w+\b|\b(?:but|please) use \w|"
-    r"^(?!(?:i|it|this|that|the|they|there)\b).*\b(?:without \w+ing\b|(?<!the )first(?: \([^()]*\))?\W*$)|\bmust(?:n['’]t)?\b|"
-    r"\bshould(?:n['’]t| (?:not|never|always|only|first))\b|\bmake sure (?:you|to)\b|"
+    r"^(?!(?:i|it|this|that|the|they|there)\b).*\b(?:without \w+ing\b|(?<!the )first(?: \([^()]*\))?\W*$)|"
+    r"\bmust(?:n['’]t)?\b|\bshould(?:n['’]t| (?:not|never|always|only|first))\b|\bmake sure (?:you|to)\b|"
     r"\b(?:bitte|du|ihr|wir)\b.*\b(?:nicht|keine?n?)\b|\bil ne faut (?:pas|jamais)\b|"
     r"不要|必须|不能|不得|禁止|只能|只用|只要|しないで|ないでください|必ず",
     re.I,
@@ -185,7 +185,8 @@ class SessionState:
             for touch in piece.touches:
                 if touch.how != "read" and AWAY.match(touch.path) is None:
                     known = self._edited.pop(touch.path, None)
-                    self._before.setdefault(piece.call, []).append((touch.path, known))
+                    if piece.call:
+                        self._before.setdefault(piece.call, []).append((touch.path, known))
                     self._edited[touch.path] = _Said(piece.name, place, touch.path)
         elif piece.kind == SegmentKind.RESULT:
             before = self._before.pop(piece.call, ())
