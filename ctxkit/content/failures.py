@@ -273,7 +273,7 @@ class CommandRuns:
         and the failure was the command's, or its files were edited. What builds or looks at the style needs no edit.
         """
         needed, checked = sort(run.command), _checks(green.command)
-        is_same = needed != "test" and (sort(green.command) == needed or len(checked) == len(SORTS))
+        is_same = needed in ("build", "lint") and sort(green.command) in (needed, "all")
         return needed in checked and (is_same or _is_mistaken(run) or self.was_edited(run))
 
     def _drop(self, key: tuple[str, str], later: CommandRun, *, is_sure: bool = False) -> None:
@@ -393,16 +393,17 @@ def _base(path: str) -> str:
 
 
 def sort(command: str) -> str:
-    """What a command checks that a failure of it says: `test`, `lint`, or else `build`; of git the command itself."""
+    """What a command checks that a failure of it says: `test`, `lint`, `all`, or else `build`; of git the command."""
     words = _words(command)
-    return next((name for name, one in SORTS.items() if one.search(words)), words if words[:4] == "git " else "build")
+    other = "all" if ALL.search(words) else words if words.startswith("git ") else "build"
+    return next((name for name, one in SORTS.items() if one.search(words)), other)
 
 
 def _checks(command: str) -> frozenset[str]:
     """What a command that passed has checked; nothing if it installs or starts something."""
     words = _words(command)
     if ALL.search(words):
-        return frozenset(SORTS)
+        return frozenset({*SORTS, "all"})
     found = frozenset(name for name, one in SORTS.items() if one.search(words))
     return found | {"build"} if "test" in found else found
 

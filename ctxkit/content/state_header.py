@@ -22,7 +22,7 @@ HEADER, REQUESTED = "State", "Last request: "
 SHARE, REQUEST = 0.12, 0.5
 """The most that the state may take of a summary, and the last request of the state."""
 SHOWN, RULES = 12, 6
-"""The most lines of a failing command, or edited files; and rules of the user, or messages of a request."""
+"""The most lines of a failing command; and rules of the user, messages of a request, or edited files."""
 LETTERS, MARK = 4, 3
 """About how many characters a token has; and the most tokens of a mark of what is left out."""
 LONGEST = 240
@@ -227,8 +227,8 @@ class SessionState:
             yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
         if edited := self._since(covered, tag):
             yield StatePart([edited])
-        asked = {one.name for one in self.request}
-        if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in asked]:
+        known = {one.name for one in self.request}
+        if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in known]:
             lines = [f"  {tag(one.name)} {_flat(one.text)}" for one in rules]
             lines[0] = f"The user's rule: {lines[0].lstrip()}"
             lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
@@ -258,8 +258,8 @@ class SessionState:
         if not since:
             return ""
         head = f" since {tag(green.name)} passed ({_flat(green.command)[: LONGEST // 4]})" if green is not None else ""
-        listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-SHOWN:])
-        more = f" and {len(since) - SHOWN} other" if len(since) > SHOWN else ""
+        listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-RULES:])
+        more = f" and {len(since) - RULES} other" if len(since) > RULES else ""
         return f"Edited{head}: {listed}{more}"
 
 

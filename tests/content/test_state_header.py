@@ -320,7 +320,7 @@ def test_nothing_of_a_document_is_a_rule() -> None:
 def test_edited_files() -> None:
     """Also before any run passed; the list is whole or says that there are others; not what is thrown away."""
     assert state_of(edit(1, "src/a.go"), edit(2, "/tmp/b.go")) == ["Edited: a.go #1"]
-    assert state_of(*(edit(n, f"{n}.go") for n in range(1, 16)))[0].endswith(", 15.go #15 and 3 other")
+    assert state_of(*(edit(n, f"{n}.go") for n in range(1, 16)))[0].endswith(", 15.go #15 and 9 other")
     failed = TextSegment(4, SegmentKind.RESULT, "String to replace not found", "Edit", failed=True, call="c")
     assert state_of(edit(1, "a.go"), edit(3, "a.go")._replace(call="c"), failed) == ["Edited: a.go #1"]
 
