@@ -25,11 +25,11 @@ SAYS = re.compile(
     r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
     r"(?:\b[Ee]xit(?:ed with)?|[Rr]eturn) (?:code|status):? [1-9]|"
     r"\bNot equal:|^assertion .*\bfailed\b|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED|"
-    r"rejected because |^CONFLICT "
+    r"rejected because "
 )
 """Matches words about a failure anywhere in a line."""
 HINT = re.compile(
-    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|reject|CONFL|EN|EA|EE|EC|TS|"
+    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|reject|EN|EA|EE|EC|TS|"
     r"code|status|Not eq"
 )
 """Matches a part of whatever SAYS matches. Most lines have none, and the search for it takes a tenth of the time."""
