@@ -58,6 +58,14 @@ QUEUED = re.compile(
 """A reminder with a message that the user typed while the model worked."""
 REPORTED = "<task-notification>"
 """The start of a report of another agent that the program adds as a message."""
+UNTYPED = (
+    "<command-name>",
+    "<command-message>",
+    "Base directory for this skill:",
+    "Operation stopped by hook:",
+    REPORTED,
+)
+"""How texts begin that nobody typed, or only to the program, whatever stands below."""
 
 
 class TextSegment(NamedTuple):
@@ -184,7 +192,7 @@ def _is_slash(content: Content) -> bool:
     if content.rows and content.rows[0].get("isMeta") is True:
         return True
     first = next((part.text for part in content.parts if isinstance(part, Text)), "")
-    return first.lstrip().startswith(("<command-name>", "<command-message>", "Base directory for this skill:"))
+    return first.lstrip().startswith(UNTYPED)
 
 
 def all_pieces(messages: Iterable[tuple[Name, Content]]) -> list[TextSegment]:

@@ -39,7 +39,7 @@ LINES = {
     "request": "Last request: ",
     "tasks": "Open tasks: ",
     "failing": "Failing: ",
-    "edited": "Edited since ",
+    "edited": "Edited",
     "rules": "The user's rule: ",
 }
 """How the lines begin that are asked for."""
