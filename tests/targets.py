@@ -258,6 +258,13 @@ FINDINGS: dict[str, Callable[[], Log]] = {
 """What was found by hand, and its nearest brothers."""
 
 
+def giant(place: int, lines: bool, short: int) -> Log:
+    """Six messages: the one at `place` has 6,000 words in many lines or in one, the others have `short` words."""
+    rows = [_says(short, n) if n % 2 else _user(short, n) for n in range(6)]
+    rows[place]["content"] = text(6000, 9, 12 if lines else 6000)
+    return made(*rows)
+
+
 def said(name: str, seen: Seen) -> str:
     """One line: the worst of a sweep."""
     rises = ", ".join(f"{a.target} % {a.after:,} > {b.target} % {b.after:,}" for a, b in seen.rises()[:3])

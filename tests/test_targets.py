@@ -9,7 +9,7 @@ from ctxkit.errors import NothingChanges
 from tests.compacts import Case
 from tests.effort import some
 from tests.shared import shared
-from tests.targets import FINDINGS, Seen, opened, sweep
+from tests.targets import FINDINGS, Seen, giant, opened, sweep
 
 TARGETS = (2, 7, 8, 20, 50, 90, 99)
 FILES = ("claude-code/06-omp-model-fallback.jsonl", "swe-agent/03-ctf-web.traj")
@@ -26,6 +26,19 @@ def holds(seen: Seen) -> None:
 def test_what_was_found(name: str) -> None:
     """Monotone and continuous, with a giant message wherever it stands."""
     holds(sweep(FINDINGS[name](), some(TARGETS, 2, [*FINDINGS].index(name))))
+
+
+@pytest.mark.covering("place", "short", "target", pairs=True)
+@pytest.mark.parametrize("target", [8, 29, 60, 98])
+@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize("short", [3, 40])
+@pytest.mark.parametrize("place", [0, 2, 5])
+def test_a_giant_among_short_messages(place: int, short: int, lines: bool, target: int) -> None:
+    """Shortened as far as was asked, also where the others are too short for a summary; what is in the way is named."""
+    log = giant(place, lines, short)
+    seen = sweep(log, (target, target + 1))
+    holds(seen)
+    assert any("the messages that stay (1" in note for note in log.notes) or seen.left[-1].after <= seen.left[-1].goal
 
 
 @pytest.mark.slow

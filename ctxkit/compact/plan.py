@@ -194,7 +194,8 @@ class Strategy(ABC):
         if less is not None:
             kept = sum(unit.tokens for unit in plan.units[plan.tail :] if not unit.stays)
             least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
-        return f"{least}; the messages that stay have {plan.stays:,}"
+        kept = plan.state.brief(Names.of(plan.names) - Names.of(plan.going))
+        return f"{least}; the messages that stay ({kept}) have {plan.stays:,}"
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """Makes the summary of `op` again, for the messages `covered` only; None if it cannot be made again. `leave`:
@@ -489,8 +490,15 @@ class CompactionPlan:
         return self.is_worth
 
     def summarized(self) -> CompactionOutcome:
-        """The result with a summary, with the model's words if there are any. Raises NothingChanges."""
-        return self.smaller(self._extracted())
+        """The result with a summary, with the model's words if there are any; without one if no summary is shorter than
+        the messages, but others are shortened. Raises NothingChanges.
+        """
+        try:
+            return self.smaller(self._extracted())
+        except NothingChanges:
+            if not self.stubs:
+                raise
+        return self.shortened()
 
     def shortened(self) -> CompactionOutcome:
         """The result without a summary, with shortened messages only. Raises NothingChanges."""
@@ -668,9 +676,8 @@ class CompactionPlan:
         room, least = self._room()
         if least >= self.gone:
             least_of = f"{self.gone:,} tokens is already the smallest possible summary of {len(self.ids)} messages"
-            raise NothingChanges(
-                f"the context would not be smaller: {least_of}: nothing was changed", "use --force to condense further"
-            )
+            hint = "" if self.asked.force else "use --force to condense further"
+            raise NothingChanges(f"the context would not be smaller: {least_of}: nothing was changed", hint)
         counter = self.base.counting.counter
         found: CompactionOutcome | None = None
         for _ in range(TRIES):
