@@ -51,7 +51,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.strategies import RULES, STRATEGIES
 from ctxkit.errors import NothingChanges
 from ctxkit.llm.hooks import Hooks
-from ctxkit.logfile.stubs import stubbed
+from ctxkit.logfile.stubs import of_content, stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.trim.plan import LONG
 from ctxkit.trim.ranking import Ranking
@@ -194,8 +194,8 @@ class Strategy(ABC):
         if less is not None:
             kept = sum(unit.tokens for unit in plan.units[plan.tail :] if not unit.stays)
             least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
-        kept = plan.state.brief(Names.of(plan.names) - Names.of(plan.going))
-        return f"{least}; the messages that stay ({kept}) have {plan.stays:,}"
+        staying = plan.state.brief(Names.of(plan.names) - Names.of(plan.going))
+        return f"{least}; the messages that stay ({staying}) have {plan.stays:,}"
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """Makes the summary of `op` again, for the messages `covered` only; None if it cannot be made again. `leave`:
@@ -243,6 +243,14 @@ class CompactionPlan:
         """Number of messages that are kept, whole or shortened, because a summary of them cannot fill the room."""
         self.definition = load(asked.strategy)
         self.shortens = asked.shortens and asked.chosen is None and self.definition.shortens
+        self.restored: dict[Name, Any] = {}
+        """What an earlier compact shortened counts whole, as if it was not there; the stub with which it is whole."""
+        if self.shortens and self.definition.summarizes and asked.keep == KeptTail():
+            for name in self._cut:
+                content = log.original(name)
+                if name in self.tokens and (stub := of_content(content)) is not None:
+                    self.restored[name] = stub
+                    self.tokens[name] = ceil(base.measuring.replacement(name, content))
         if self.shortens:
             for place, room in rooms(self.units, asked.keep, share).items():
                 self._shorten(place, room)
@@ -476,7 +484,7 @@ class CompactionPlan:
         """The original of a message that is summarized; of another, its content in the new context."""
         if name in self.covered:
             return self.log.original(name)
-        stub = self.stubs.get(name)
+        stub = self.stubs.get(name, self.restored.get(name))
         return self.log.full(entry(self.state, name)) if stub is None else stubbed(self._unshortened(name), stub)
 
     def carry_out(self) -> CompactionOutcome:
@@ -740,7 +748,9 @@ class CompactionPlan:
     ) -> CompactionOutcome:
         """The result of a summary `text` in place of `ids`, or of `masks`. `budget`: the size for which it was made."""
         log, base = self.log, self.base
-        stubs = self.stubs if masks is None else masks
+        stubs = masks
+        if stubs is None:
+            stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | self.stubs
         op = Compact(
             at=log.here() if log.at is None else LogPosition(messages=self.state.count), ids=str(ids), text=text,
             stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=self.asked.target,
