@@ -59,27 +59,14 @@ def extract_result(
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
     ]  # fmt: skip
     taken = cover(lines, worth.of, headings.__getitem__, int(MORE * tokens))
-    taken += _between(lines, taken, int(MORE * tokens) - sum(lines[place].tokens for place in taken))
+    gaps = [range(start + 1, end) for start, end in pairwise([-1, *sorted(taken), len(lines)])]
+    taken += [place for place in chain(*sorted(gaps, key=len)) if sizes[place] <= tokens]  # if nothing speaks for more
 
     def made(many: int) -> str:
         return _joined([found[place] for place in sorted(taken[:many])], found)
 
     fits = bisect_right(range(1, len(taken) + 1), tokens, key=lambda many: count([made(many)])[0])
     return made(fits) if fits else None
-
-
-def _between(lines: Sequence[Line], taken: Sequence[int], tokens: int) -> list[int]:
-    """The places of lines that nothing speaks for, to use the rest of the tokens: those of the smallest gaps between
-    the taken ones first, in order.
-    """
-    ends = [-1, *sorted(taken), len(lines)]
-    gaps = sorted((range(start + 1, end) for start, end in pairwise(ends)), key=len)
-    found: list[int] = []
-    for place in chain.from_iterable(gaps):
-        if lines[place].tokens <= tokens:
-            found.append(place)
-            tokens -= lines[place].tokens
-    return found
 
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:

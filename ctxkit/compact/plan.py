@@ -243,14 +243,14 @@ class CompactionPlan:
         """Number of messages that are kept, whole or shortened, because a summary of them cannot fill the room."""
         self.definition = load(asked.strategy)
         self.shortens = asked.shortens and asked.chosen is None and self.definition.shortens
-        self.restored: dict[Name, Any] = {}
-        """What an earlier compact shortened counts whole, as if it was not there; the stub with which it is whole."""
-        if self.shortens and self.definition.summarizes and asked.keep == KeptTail():
-            for name in self._cut:
-                content = log.original(name)
-                if name in self.tokens and (stub := of_content(content)) is not None:
-                    self.restored[name] = stub
-                    self.tokens[name] = ceil(base.measuring.replacement(name, content))
+        anew = self.shortens and self.definition.summarizes and asked.keep == KeptTail()
+        self.restored: dict[Name, Any] = {
+            name: stub for name in (self._cut if anew else ())
+            if name in self.tokens and (stub := of_content(log.original(name))) is not None
+        }  # fmt: skip
+        """What an earlier compact shortened counts whole, as if that was not there; the stub with which it is whole."""
+        for name in self.restored:
+            self.tokens[name] = ceil(base.measuring.replacement(name, log.original(name)))
         if self.shortens:
             for place, room in rooms(self.units, asked.keep, share).items():
                 self._shorten(place, room)
@@ -684,8 +684,10 @@ class CompactionPlan:
         room, least = self._room()
         if least >= self.gone:
             least_of = f"{self.gone:,} tokens is already the smallest possible summary of {len(self.ids)} messages"
-            hint = "" if self.asked.force else "use --force to condense further"
-            raise NothingChanges(f"the context would not be smaller: {least_of}: nothing was changed", hint)
+            raise NothingChanges(
+                f"the context would not be smaller: {least_of}: nothing was changed",
+                "" if self.asked.force else "use --force to condense further",
+            )
         counter = self.base.counting.counter
         found: CompactionOutcome | None = None
         for _ in range(TRIES):
@@ -748,9 +750,8 @@ class CompactionPlan:
     ) -> CompactionOutcome:
         """The result of a summary `text` in place of `ids`, or of `masks`. `budget`: the size for which it was made."""
         log, base = self.log, self.base
-        stubs = masks
-        if stubs is None:
-            stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | self.stubs
+        stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | self.stubs
+        stubs = stubs if masks is None else masks
         op = Compact(
             at=log.here() if log.at is None else LogPosition(messages=self.state.count), ids=str(ids), text=text,
             stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=self.asked.target,
