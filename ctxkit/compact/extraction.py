@@ -82,10 +82,10 @@ class Extraction:
         words = SummaryLayout(self.pieces, self.label, names, self.heads)
         words.patterns, words.mended = self.state.patterns, self.state.runs.mended
         words.state, quoted = header(self.state, names, words.tag, int(SHARE * budget), self.count)
-        ours = [covered is None or self.heads[one.piece].name in covered for one in self.lines]
         ours = [
-            is_ours and one.text.strip() not in quoted.get(one.piece, "")
-            for one, is_ours in zip(self.lines, ours, strict=True)
+            (covered is None or self.heads[one.piece].name in covered)
+            and one.text.strip() not in quoted.get(one.piece, "")
+            for one in self.lines
         ]
         ours += [covered is None or file.is_last_in(covered) for file in self.files]
         return _fitting(words, self.both, *self._best(words, ours, budget), budget, self.count)

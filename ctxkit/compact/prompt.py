@@ -139,8 +139,7 @@ def limits(kinds: Sequence[SegmentKind], sizes: Sequence[int], room: int) -> lis
     are at their least, all that is said is cut to one length.
     """
     speech = [kind not in SHORTENED for kind in kinds]
-    longest = max((size for size, said in zip(sizes, speech, strict=True) if said), default=SAID)
-    whole, steps = max(SAID, min(longest, 9 * room // 10)), 256
+    whole, steps = max(SAID, min(max(sizes, default=0), 9 * room // 10)), 1024
 
     def at(step: int) -> list[int]:
         shown = SHOWN[1] + (SHOWN[0] - SHOWN[1]) * max(0, step - steps) // steps
