@@ -8,7 +8,7 @@ Segments are cut into fragments (`segments.py`), and files are listed (`content/
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -82,15 +82,13 @@ class Extraction:
         words = SummaryLayout(self.pieces, self.label, names, self.heads)
         words.patterns, words.mended = self.state.patterns, self.state.runs.mended
         words.state, quoted = header(self.state, names, words.tag, int(SHARE * budget), self.count)
-        ours = [covered is None or self.heads[one.piece].name in covered for one in self.lines]
-        ours = [is_ours and not _is_quoted(one, quoted) for one, is_ours in zip(self.lines, ours, strict=True)]
+        ours = [
+            (covered is None or self.heads[one.piece].name in covered)
+            and one.text.strip() not in quoted.get(one.piece, "")
+            for one in self.lines
+        ]
         ours += [covered is None or file.is_last_in(covered) for file in self.files]
         return _fitting(words, self.both, *self._best(words, ours, budget), budget, self.count)
-
-    def best(self, budget: int) -> list[Fragment | File]:
-        """The lines and files that a summary of about `budget` tokens would have, the best first."""
-        words = SummaryLayout(self.pieces, self.label, Names.of({piece.name for piece in self.pieces}), self.heads)
-        return [self.both[place] for place in self._best(words, [True] * len(self.both), budget)[0]]
 
     @cached_property
     def full(self) -> dict[Name, int]:
@@ -153,11 +151,6 @@ class Extraction:
             [one.line if isinstance(one, File) else one.text for one in map(self.both.__getitem__, fresh)]
         )
         self._sizes.update(zip(fresh, sizes, strict=True))
-
-
-def _is_quoted(one: Fragment, quoted: Mapping[int, str]) -> bool:
-    """Whether the state has this line. `quoted`: what it has of each segment."""
-    return one.piece in quoted and one.text.strip() in quoted[one.piece]
 
 
 def extract(

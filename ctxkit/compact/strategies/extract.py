@@ -33,7 +33,8 @@ class Extract(Strategy):
         state = log.state()
         ids, told = Names.parse(op.ids) & covered, Names.parse(op.tells) & covered
         unread = stale(state, ids, told, log.is_summary, leave) if op.tells else Names()
-        messages: dict[Name, Content] = {name: log.original(name) for name in covered - unread if _exists(log, name)}
+        messages: dict[Name, Content] = {name: log.original(name) for name in covered - unread
+            if (0 < name <= state.count if isinstance(name, int) else name in state.board.items)}  # fmt: skip
         counter = Counting(log).counter
         whole = sum(counter.counts([piece.text for piece in all_pieces(list(messages.items()))]))
         budget = min(op.budget, whole - 1)
@@ -52,10 +53,6 @@ class Extract(Strategy):
             return Resummarized(op=op.id, text=text) if text else None
         text = found.text(budget, covered)
         return Resummarized(op=op.id, text=text, short=found.text(min(budget, now), covered)) if text else None
-
-
-def _exists(log: WritableLog, name: Name) -> bool:
-    return name in log.state().board.items if not isinstance(name, int) else 0 < name <= log.state().count
 
 
 STRATEGY = Extract()
