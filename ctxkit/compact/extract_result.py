@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxkit.compact.summary_text import with_heads
+from ctxkit.compact.summary_text import by_line
 from ctxkit.content.coverage import Line, cover
 from ctxkit.content.scoring import LineScores, SessionCourse, spoken
 from ctxkit.content.segments import Fragment, fragments
@@ -40,16 +40,11 @@ def extract_result(
     course = SessionCourse(pieces, [], focus=query)
     asked = spoken(query)
     worth = LineScores(dict(enumerate(pieces)), found, [], course, tokens / max(1, sum(sizes)))
-    heads = {number: head for one in found for number, head in one.heads}
-    headings = {0: 0, **dict(zip(heads, count([*heads.values()]), strict=True))}
     lines = [
-        Line(
-            one.keeps, worth.words[place] + _first(one, asked), LINE + (0 if one.is_head else size), 0,
-            tuple([number for number, _ in one.heads]),
-        )
+        Line(one.keeps, worth.words[place] + _first(one, asked), LINE + size, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
-    ]  # fmt: skip
-    taken = cover(lines, worth.of, headings.__getitem__, tokens) or _fitting(lines, tokens)
+    ]
+    taken = cover(lines, worth.of, lambda group: 0, tokens) or _fitting(lines, tokens)
     while taken:
         made = _joined([found[place] for place in sorted(taken)], found)
         [size] = count([made])
@@ -77,8 +72,8 @@ def _first(one: Fragment, asked: set[str]) -> float:
 
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:
-    """These fragments with their heads, with a mark for each gap, and at both ends if others come before or after."""
-    texts = with_heads(some)
+    """These fragments, with a mark for each gap, and at both ends if others come before or after."""
+    texts = by_line(some)
     rows: list[str] = []
     for number, before in zip(sorted(texts), [0, *sorted(texts)], strict=False):
         rows += [LEFT_OUT] if number > before + 1 else []
