@@ -22,14 +22,11 @@ from ctxkit.core.text.utf8 import utf8
 
 ITEMS, WORDS = 8.0, 4.0
 """The score of all items together, and of all words that are written again. A class of facts has 1.0."""
-CLASSES = {
-    "files edited": 1.0, "files read": 0.6, "commands": 1.0, "errors": 1.0, "decisions": 1.0, "pending": 1.0,
-    "user": 1.0, "code": 1.0, "asked": 2.0, "said": 2.0, "failures": 0.4, "signatures": 0.4,
-}  # fmt: skip
-"""The score of all facts of a class."""
+CLASSES = {"said": 2.0, "failures": 0.4}
+"""The score of all facts of a class, if it is not 1.0."""
 EVENTS = frozenset({"asked", "said", "placed"})
 """Classes of facts about what happened. Longer ones count more, and so do later ones."""
-QUOTED = frozenset({"code", "failures", "signatures"})
+QUOTED = frozenset({"code", "failures"})
 """Classes of lines that are of little use without the lines around them."""
 EASE, LEAST = 0.25, 0.01
 """A summary of less than the first share of the summarized tokens favours events over quoted lines; below the second
@@ -37,7 +34,7 @@ no more so."""
 PLACED = 2.5
 """How much more the first and the last sentence of an answer count than those between them."""
 SHORTNESS, MATTER = 0.8, 0.8
-"""Exponents: how much more events count in a shorter summary, and how much more a longer one does."""
+"""Exponents: how much more events count in a shorter summary, and how much more a longer event does."""
 FOCUS = 4.0
 """The factor on lines with a word that was named by hand."""
 LONG_WORD = re.compile(r"[^\W\d]{4,}")
@@ -45,8 +42,6 @@ PARTS = re.compile(r"[A-Z]?[a-z]+")
 FEWEST = 4
 """The fewest letters of such a word."""
 ARTICLES = frozenset({"a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "the", "to"})
-NEWEST, FIRST, CLOSING = 4.0, 2.0, 2.0
-"""Factors for the newest request, the first request, and the model's last words before a further request."""
 ROLES = {
     SegmentKind.USER: 1.3, SegmentKind.ASSISTANT: 1.3, SegmentKind.INPUT: 2.3, SegmentKind.RESULT: 0.4,
     SegmentKind.SUMMARY: 1.3, SegmentKind.NOTICE: 1.2,
@@ -103,34 +98,14 @@ class SessionCourse:
     """The course of a session. `calls`: ids of the calls that touch recently touched files."""
 
     def __init__(self, pieces: Iterable[TextSegment], files: Sequence[File], focus: str = "") -> None:
-        """`pieces`: in order, with those of a message side by side; `focus`: words that count more."""
+        """`focus`: words that count more."""
         self.focus = frozenset(spoken(focus))
         """The longer words that were named by hand."""
         self._short = _short_words(focus, self.focus)
         active = {file.text for file in files if file.at <= BACK}
-        self.calls: set[str] = set()
-        self._first, self._newest = range(0), range(0)
-        """Places of the first message with a request, and of the newest one."""
-        self._closing = bytearray()
-        """Per segment, whether it is the last of the model or user before a user's next, or the last of all."""
-        said, begins, asked, name = -1, 0, False, None
-        for place, piece in enumerate(pieces):
-            if piece.call and any(touch.path in active for touch in piece.touches):
-                self.calls.add(piece.call)
-            if piece.name != name:
-                name, begins, asked = piece.name, place, False
-            asked = asked or piece.kind == SegmentKind.USER
-            if asked:
-                self._newest = range(begins, place + 1)
-                if not self._first or self._first.start == begins:
-                    self._first = self._newest
-            self._closing.append(0)
-            if piece.kind in (SegmentKind.USER, SegmentKind.ASSISTANT):
-                if said >= 0 and piece.kind == SegmentKind.USER:
-                    self._closing[said] = 1
-                said = place
-        if said >= 0:
-            self._closing[said] = 1
+        self.calls = {
+            piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)
+        }
 
     @property
     def has_focus(self) -> bool:
@@ -142,12 +117,6 @@ class SessionCourse:
         if self.focus and not self.focus.isdisjoint(spoken(text)):
             return True
         return bool(self._short) and not self._short.isdisjoint(word.lower() for word in WORD.findall(text))
-
-    def weight(self, place: int) -> float:
-        """The factor for the position of the segment at `place` in the session."""
-        if place in self._newest:
-            return NEWEST
-        return FIRST if place in self._first else CLOSING if self._closing[place] else 1.0
 
 
 class LineScores:
@@ -178,11 +147,7 @@ class LineScores:
         self._kept: dict[Hashable, float] = dict(zip(needed, _scaled([*needed.values()], ITEMS), strict=True))
         facts: dict[Fact, float] = {}
         for one, more in zip(lines, focused, strict=True):
-            told = {fact: _event_weight(fact, one.at) for fact in one.facts if fact[0] in EVENTS}
-            place = course.weight(one.piece) if told else 1.0
-            facts.update((fact, told.get(fact, 1.0) * place) for fact in one.facts)
-            for fact in one.facts if more > 1 else ():
-                facts[fact] *= more
+            facts.update((fact, more * _fact_weight(fact, one.at)) for fact in one.facts)
         facts.update((file.fact, 1.0) for file in files)
         whole: dict[str, float] = defaultdict(float)
         for (name, _), worth in facts.items():
@@ -190,7 +155,7 @@ class LineScores:
         for fact, worth in facts.items():
             name = _class(fact[0])
             eased = ease**-SHORTNESS if name in EVENTS else ease if name in QUOTED else 1.0
-            self._kept[fact] = eased * CLASSES[name] * worth / whole[name]
+            self._kept[fact] = eased * CLASSES.get(name, 1.0) * worth / whole[name]
 
     def of(self, kept: Hashable) -> float:
         """The score of an item or a fact."""
@@ -212,9 +177,11 @@ def _short_words(focus: str, longer: Set[str]) -> frozenset[str]:
     return frozenset(word.lower() for word in named) - ARTICLES
 
 
-def _event_weight(fact: Fact, at: float) -> float:
-    """The weight of an event within its class: by its length, in bytes for all scripts, and recency."""
+def _fact_weight(fact: Fact, at: float) -> float:
+    """The weight of a fact within its class: an event counts by its length, in bytes for all scripts, and recency."""
     name, text = fact
+    if name not in EVENTS:
+        return 1.0
     return float(len(utf8(text)) ** MATTER) * recent(at) * (PLACED if name == "placed" else 1.0)
 
 

@@ -18,7 +18,6 @@ from ctxkit.content.facts import (
     SENTENCE,
     WORD,
     Fact,
-    defines,
     has_passed,
     line_facts,
     may_fail,
@@ -235,11 +234,8 @@ class _FragmentFacts:
             found += [
                 ("placed" if one in self._ends else "said", one) for one in sentences(text) if not one.endswith(":")
             ]
-        if self._is_shown:
-            if not is_counted and len(words) >= SHORTEST and (self._failed or self._fails(text)):
-                found.append(("failures", ALIKE.sub("0", words)))
-            if defines(text):
-                found.append(("signatures", words))
+        if self._is_shown and not is_counted and len(words) >= SHORTEST and (self._failed or self._fails(text)):
+            found.append(("failures", ALIKE.sub("0", words)))
         return tuple(found)
 
     def _fails(self, text: str) -> bool:
