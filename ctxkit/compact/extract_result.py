@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
-from ctxkit.compact.summary_text import with_heads
+from ctxkit.compact.summary_text import by_line
 from ctxkit.content.coverage import Line, cover
 from ctxkit.content.scoring import LineScores, SessionCourse, spoken
 from ctxkit.content.segments import Fragment, fragments
@@ -48,17 +48,15 @@ def extract_result(
     named = {place for place, one in enumerate(found) if not asked.isdisjoint(spoken(one.text))} if asked else set()
     tie = ASKED / max(1, len(named))
     worth = LineScores(dict(enumerate(pieces)), found, [], course, tokens / max(1, sum(sizes)))
-    heads = {number: head for one in found for number, head in one.heads}
-    headings = {0: 0, **dict(zip(heads, count([*heads.values()]), strict=True))}
     lines = [
         Line(
             one.keeps,
             worth.words[place] + FIRST * any(name in FAILING for name, _ in one.facts) + tie * (place in named),
-            LINE + (0 if one.is_head else size), 0, tuple([number for number, _ in one.heads]),
+            LINE + size, 0,
         )
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
     ]  # fmt: skip
-    taken = cover(lines, worth.of, headings.__getitem__, int(MORE * tokens))
+    taken = cover(lines, worth.of, lambda group: 0, int(MORE * tokens))
     gaps = [range(start + 1, end) for start, end in pairwise([-1, *sorted(taken), len(lines)])]
     taken += [place for place in chain(*sorted(gaps, key=len)) if sizes[place] <= tokens]  # if nothing speaks for more
 
@@ -70,8 +68,8 @@ def extract_result(
 
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:
-    """These fragments with their heads, with a mark for each gap, and at both ends if others come before or after."""
-    texts = with_heads(some)
+    """These fragments, with a mark for each gap, and at both ends if others come before or after."""
+    texts = by_line(some)
     rows: list[str] = []
     for number, before in zip(sorted(texts), [0, *sorted(texts)], strict=False):
         rows += [LEFT_OUT] if number > before + 1 else []

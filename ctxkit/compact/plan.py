@@ -724,8 +724,7 @@ class CompactionPlan:
 
     @cached_property
     def _lines(self) -> Extraction:
-        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label,
-            focus=self.asked.focus, before=self.before.names)  # fmt: skip
+        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label, focus=self.asked.focus)
 
     @cached_property
     def _replaced_size(self) -> int:

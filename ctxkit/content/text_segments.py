@@ -47,8 +47,6 @@ class SegmentKind(IntEnum):
 
 SHOWN = frozenset({SegmentKind.RESULT, SegmentKind.NOTICE})
 """Kinds that may show files."""
-REPORTS = re.compile(r"(?:Task|Agent)(?:Output)?$|(?:dispatch|spawn|wait)_agent$", re.I)
-"""Tools with results that are the report of another agent."""
 ANSWERS = re.compile(r"(?:AskUserQuestion|ask_?user|ask_followup_question|request_user_input)", re.I)
 """Tools with results that are a person's answer."""
 QUEUED = re.compile(
@@ -95,13 +93,6 @@ class TextSegment(NamedTuple):
     def runs(self) -> bool:
         """Whether it is the call or the result of a shell."""
         return bool(SHELL.search(self.tool) or POWER.search(self.tool))
-
-    @property
-    def reports(self) -> bool:
-        """Whether it is the report of another agent."""
-        if self.kind == SegmentKind.RESULT:
-            return REPORTS.match(self.tool) is not None
-        return self.kind == SegmentKind.NOTICE and self.text.lstrip().startswith(REPORTED)
 
     @property
     def is_task(self) -> bool:

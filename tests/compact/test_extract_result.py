@@ -91,15 +91,3 @@ def test_lines_with_nothing_to_keep() -> None:
     """The first of them, as many as fit."""
     made = extract_result("\n".join("ab"[n % 2] * (n % 5 + 1) for n in range(99)), 12, count)
     assert made is not None and made.startswith(("a", "b", "…")) and count([made])[0] <= 12
-
-
-def test_a_line_of_a_diff_has_its_file_and_hunk() -> None:
-    hunks = [f"@@ -{n},2 +{n},2 @@ def f{n}():\n same {n}\n-old {n}\n+new_{n} = {n}" for n in range(1, 90)]
-    hunks[76] = hunks[76].replace("new_77", "packet")
-    diff = "\n".join(["diff --git a/a.py b/a.py", "--- a/a.py", "+++ b/a.py", *hunks])
-    text = extract_result(diff, 90, count, tool="Bash", query="packet")
-    assert text is not None and count([text])[0] <= 90
-    rows = text.split("\n")
-    assert rows[0] == "diff --git a/a.py b/a.py" and "+packet = 77" in rows
-    above = rows[: rows.index("+packet = 77")]
-    assert [row for row in above if row.startswith("@@")][-1] == "@@ -77,2 +77,2 @@ def f77():"

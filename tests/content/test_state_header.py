@@ -175,19 +175,6 @@ def test_the_summary_says_it_once() -> None:
     assert "Now merge them" not in rest and "Load the rows." in rest
 
 
-def test_a_search_says_what_it_looks_for() -> None:
-    """In the heading of its other arguments and of its result; not of a later call with the same id."""
-    said = [
-        TextSegment(1, SegmentKind.INPUT, "def  load", "Grep", "pattern", call="c"),
-        TextSegment(1, SegmentKind.INPUT, "src/rows", "Grep", "path", call="c"),
-        TextSegment(2, SegmentKind.RESULT, "src/rows/a.py", "Grep", call="c"),
-        TextSegment(3, SegmentKind.RESULT, "src/rows/b.py", "Grep", call="c"),
-    ]
-    assert SessionState(said).patterns == {1: "def load", 2: "def load"}
-    text = extract(said, 200, count)
-    assert text is not None and '#2 Grep "def load" → src/rows/a.py\n#3 Grep → src/rows/b.py' in text
-
-
 def state_of(*pieces: TextSegment) -> list[str]:
     """The lines of the state, all messages being summarized."""
     names = Names.of(piece.name for piece in pieces)

@@ -45,7 +45,7 @@ class Extract(Strategy):
                 messages[name] = log.full(entry(state, name))
         order = as_told(state, covered if op.tells else Names())
         pieces = all_pieces(sorted(messages.items(), key=lambda one: order(one[0])))
-        found = Extraction(pieces, counter.counts, state.label, focus=op.focus or "", before=Names.parse(op.tells))
+        found = Extraction(pieces, counter.counts, state.label, focus=op.focus or "")
         own = [name for name in state.board.telling if name.op == op.id]
         now = sum(counter.counts([log.text(name) for name in own]))
         if not any(shortening(state.board.stubs.get(name)) is not None for name in own):
