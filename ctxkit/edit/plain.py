@@ -344,7 +344,8 @@ def _speakers(blocks: Iterable[DraftBlock], agents: Iterable[str]) -> dict[str, 
     for agent in agents:
         found.setdefault(line(agent), [DraftBlock("", "assistant", agent=agent)])
     for role in ("user", "assistant", "system"):
-        found.setdefault(role.capitalize(), [DraftBlock("", role)])
+        for name in (role.capitalize(), role):
+            found.setdefault(name, [DraftBlock("", role)])
     return found
 
 

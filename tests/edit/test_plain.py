@@ -335,10 +335,10 @@ def test_odd_names(name: str) -> None:
     assert log.edit(text) is None
     [shown] = [line for line in text.split("\n") if line.startswith("[2026-02-01T10:01:00Z]")]
     said = shown.partition("] ")[2].removesuffix(" one")
-    log.edit(f"{text}\n[new] {said} four\n\n[new] Assistant: five\n\n[new] User: six\n")
+    log.edit(f"{text}\n[new] {said} four\n\n[new] Assistant: five\n\n[new] User: six\n\n[new] assistant: seven\n")
     added = [item.message for item in log.state().board.items.values() if item.origin is None]
     assert [(one["role"], one.get("name"), one["content"]) for one in added] == [
-        ("user", name, "four"), ("assistant", None, "five"), ("user", None, "six"),
+        ("user", name, "four"), ("assistant", None, "five"), ("user", None, "six"), ("assistant", None, "seven"),
     ]  # fmt: skip
 
 

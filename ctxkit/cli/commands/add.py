@@ -23,7 +23,9 @@ from ctxkit.store import said_config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
-SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
+SHAPE = (
+    'a message is a line such as {"role":"user","content":"hi"}, or begins with one such as [2025-01-18 22:15:03] Sam: hi'
+)
 
 SHORTEST_SECRET = 12
 """Characters from which on a name is looked at: no mark of a maker with the least of its value is shorter."""
