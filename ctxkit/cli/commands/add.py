@@ -24,7 +24,8 @@ from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
 SHAPE = (
-    'a message is a line such as {"role":"user","content":"hi"}, or begins with one such as [2025-01-18 22:15:03] Sam: hi'
+    'a message is a line such as {"role":"user","content":"hi"}, '
+    "or begins with one such as [2025-01-18 22:15:03] Sam: hi"
 )
 
 SHORTEST_SECRET = 12
