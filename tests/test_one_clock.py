@@ -361,6 +361,7 @@ CHILD = f"""
 import hashlib, json, os, sys, time
 sys.path.insert(0, {str(ROOT)!r})
 time.time = lambda: 1793000000.25
+time.time_ns = lambda: 1793000000250000000  # before the files: no size of a log that changes is ever noted
 drawn = iter(range(1, 1 << 30))
 os.urandom = lambda size: hashlib.shake_256(b"%d" % next(drawn)).digest(size)
 from ctxkit.cli.app import run
@@ -389,10 +390,7 @@ def left(folder: Path, env: Mapping[str, str]) -> dict[str, bytes]:
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
     assert b"a bug" not in ran.stderr, ran.stderr.decode()
-    # a size is only noted of a log that has not just changed, which is not a matter of zones
-    printed = re.sub(rb'"tokens":(\d+|null),"counter":("[^"]*"|null),"checkpoints"', b'"checkpoints"', ran.stdout)
-    printed = re.sub(rb"(\d+ messages  )\d+ tokens  ", rb"\1", printed)
-    found = {"stdout": printed, "stderr": ran.stderr}
+    found = {"stdout": ran.stdout, "stderr": ran.stderr}
     found |= {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: data.replace(str(folder).encode(), b"") for name, data in found.items()}
 

@@ -74,7 +74,7 @@ class LogRun(NamedTuple):
     """What came of it: the `line` to print (more than one for a table, none with --quiet), and the reports.
 
     `status`: the exit status; `hints`: what to do. `other`: it is no log, but JSON of another shape with a log's name;
-    `empty`: it has no byte.
+    `empty`: it has none.
     """
 
     line: bytes

@@ -29,7 +29,7 @@ LONG = 12
 """Characters of a word in which marks of makers are looked for: no mark with the least of its value is shorter."""
 BESIDE = 300
 """Characters around an id in which its secret is looked for."""
-NEAR = 400
+REACH = 400
 """Characters behind a mark in which the sign of its rule stands, if a blank comes before it."""
 MUCH = 100
 """Characters of a secret that goes on to the end of its run, whatever its rule reads at most."""
@@ -260,7 +260,7 @@ def _near(raw: bytes, where: bytes, mark: bytes, sign: str) -> Iterator[int]:
             if (found := signs.search(raw, at)) is None:
                 return
             place = found.start()
-            low = min(max(raw.rfind(b" ", at, place), raw.rfind(b"\n", at, place), at), place - NEAR)
+            low = min(max(raw.rfind(b" ", at, place), raw.rfind(b"\n", at, place), at), place - REACH)
         if at >= low:
             yield at
             at = where.find(mark, at + len(mark))
