@@ -51,7 +51,7 @@ def test_whole() -> None:
     assert lines[5] == "" and lines[6].startswith("[messages 2-5 in short, word for word")
     assert text.count("The cart is wrong by a cent.") == 1 and lines[7:9] == ["", "State:"]
     assert "#3 Bash $ pytest -q" in text and "Failing: #4 pytest -q\n  E   AssertionError: 1.19 != 1.2" in text
-    assert "said last: #5 I decided to use Decimal" in text
+    assert "Said last: #5 I decided to use Decimal" in text
 
 
 @settings(max_examples=examples(2000), deadline=None)
