@@ -183,7 +183,7 @@ def text(tokens: int, seed: int = 0, line: int = 12) -> str:
     return "\n".join(f"{' '.join(one)} {seed}.{at}" for at, one in enumerate(lines))
 
 
-def _read(n: int, tokens: int) -> list[dict[str, Any]]:
+def read(n: int, tokens: int) -> list[dict[str, Any]]:
     call = {
         "id": f"c{n}",
         "type": "function",
@@ -196,24 +196,24 @@ def _read(n: int, tokens: int) -> list[dict[str, Any]]:
 
 
 def _thinks(thought: int, tokens: int, seed: int = 0) -> dict[str, Any]:
-    return _says(tokens, seed) | {"reasoning_content": text(thought, seed + 7)}
+    return says(tokens, seed) | {"reasoning_content": text(thought, seed + 7)}
 
 
 def _thought(n: int, thought: int, tokens: int) -> list[dict[str, Any]]:
-    call, result = _read(n, tokens)
+    call, result = read(n, tokens)
     return [call | {"reasoning_content": text(thought, n + 7)}, result]
 
 
-def _user(tokens: int, seed: int = 0) -> dict[str, Any]:
+def user(tokens: int, seed: int = 0) -> dict[str, Any]:
     return {"role": "user", "content": text(tokens, seed)}
 
 
-def _says(tokens: int, seed: int = 0) -> dict[str, Any]:
+def says(tokens: int, seed: int = 0) -> dict[str, Any]:
     return {"role": "assistant", "content": text(tokens, seed)}
 
 
-def _talk(many: int, tokens: int = 300) -> list[dict[str, Any]]:
-    return [_says(tokens, n) if n % 2 else _user(tokens, n) for n in range(2, many + 2)]
+def talk(many: int, tokens: int = 300) -> list[dict[str, Any]]:
+    return [says(tokens, n) if n % 2 else user(tokens, n) for n in range(2, many + 2)]
 
 
 def _once(tokens: int) -> dict[str, Any]:
@@ -223,39 +223,46 @@ def _once(tokens: int) -> dict[str, Any]:
 
 FINDINGS: dict[str, Callable[[], Log]] = {
     "first 1.5K, 8 reads of 5K, newest 8K": lambda: made(
-        _user(1300), *(row for n in range(8) for row in _read(n, 3600)), *_read(9, 5700)
+        user(1300), *(row for n in range(8) for row in read(n, 3600)), *read(9, 5700)
     ),
     "the same, a user's newest": lambda: made(
-        _user(1300), *(row for n in range(8) for row in _read(n, 3600)), _user(5700, 9)
+        user(1300), *(row for n in range(8) for row in read(n, 3600)), user(5700, 9)
     ),
-    "giant first": lambda: made(_user(15_000), *_talk(12)),
-    "giant last, a user's": lambda: made(*_talk(12), _user(15_000)),
-    "giant last, an answer": lambda: made(*_talk(12), _says(15_000)),
-    "giant only": lambda: made(_user(15_000)),
-    "two short messages": lambda: made(_user(40), _says(300), _says(250, 1)),
-    "four short messages": lambda: made(_user(60), _says(30), _says(900, 1), _says(600, 2)),
+    "giant first": lambda: made(user(15_000), *talk(12)),
+    "giant last, a user's": lambda: made(*talk(12), user(15_000)),
+    "giant last, an answer": lambda: made(*talk(12), says(15_000)),
+    "giant only": lambda: made(user(15_000)),
+    "two short messages": lambda: made(user(40), says(300), says(250, 1)),
+    "four short messages": lambda: made(user(60), says(30), says(900, 1), says(600, 2)),
     "giant only, one line": lambda: made(_once(15_000)),
     "thinking of a chat API": lambda: made(
-        _user(40), _thinks(300, 60), _user(30, 2), _thinks(500, 80, 3), _user(20, 4), _thinks(200, 150, 5)
+        user(40), _thinks(300, 60), user(30, 2), _thinks(500, 80, 3), user(20, 4), _thinks(200, 150, 5)
     ),
     "thinking beside calls": lambda: made(
-        _user(40), *_thought(1, 200, 100), _thinks(150, 50, 2), _user(30, 3), *_thought(4, 350, 60), _thinks(90, 70, 5)
+        user(40), *_thought(1, 200, 100), _thinks(150, 50, 2), user(30, 3), *_thought(4, 350, 60), _thinks(90, 70, 5)
     ),
-    "giant first of two": lambda: made(_user(15_000), _says(200, 3)),
-    "giant result in between": lambda: made(*_talk(6), *_read(3, 15_000), *_talk(6)),
+    "giant first of two": lambda: made(user(15_000), says(200, 3)),
+    "giant result in between": lambda: made(*talk(6), *read(3, 15_000), *talk(6)),
     "a result of one line, many times": lambda: made(
-        *_talk(6), *_read(3, 100)[:1], {"role": "tool", "tool_call_id": "c3", "content": "again and again\n" * 6_000},
-        *_talk(6),
+        *talk(6), *read(3, 100)[:1], {"role": "tool", "tool_call_id": "c3", "content": "again and again\n" * 6_000},
+        *talk(6),
     ),
-    "giant newest result": lambda: made(*_talk(8), *_read(3, 15_000)),
+    "giant newest result": lambda: made(*talk(8), *read(3, 15_000)),
     "giant arguments": lambda: made(
-        *_talk(8),
+        *talk(8),
         {"role": "assistant", "content": "I write it.", "tool_calls": [{"id": "w", "type": "function", "function": {
             "name": "Write", "arguments": json.dumps({"path": "a.py", "content": text(12_000, 4)})}}]},
-        {"role": "tool", "tool_call_id": "w", "content": "ok"}, *_talk(4),
+        {"role": "tool", "tool_call_id": "w", "content": "ok"}, *talk(4),
     ),
 }  # fmt: skip
 """What was found by hand, and its nearest brothers."""
+
+
+def giant(place: int, lines: bool, short: int) -> Log:
+    """Six messages: the one at `place` has 6,000 words in many lines or in one, the others have `short` words."""
+    rows = [says(short, n) if n % 2 else user(short, n) for n in range(6)]
+    rows[place]["content"] = text(6000, 9, 12 if lines else 6000)
+    return made(*rows)
 
 
 def said(name: str, seen: Seen) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 
 from ctxkit import Log
@@ -9,7 +13,8 @@ from ctxkit.errors import NothingChanges
 from tests.compacts import Case
 from tests.effort import some
 from tests.shared import shared
-from tests.targets import FINDINGS, Seen, opened, sweep
+from tests.targets import FINDINGS, Seen, giant, opened, read, says, sweep, talk, user
+from tests.trims import MODEL
 
 TARGETS = (2, 7, 8, 20, 50, 90, 99)
 FILES = ("claude-code/06-omp-model-fallback.jsonl", "swe-agent/03-ctf-web.traj")
@@ -26,6 +31,49 @@ def holds(seen: Seen) -> None:
 def test_what_was_found(name: str) -> None:
     """Monotone and continuous, with a giant message wherever it stands."""
     holds(sweep(FINDINGS[name](), some(TARGETS, 2, [*FINDINGS].index(name))))
+
+
+@pytest.mark.covering("place", "short", "target", pairs=True)
+@pytest.mark.parametrize("target", [8, 29, 60, 98])
+@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize("short", [3, 40])
+@pytest.mark.parametrize("place", [0, 2, 5])
+def test_a_giant_among_short_messages(place: int, short: int, lines: bool, target: int) -> None:
+    """Shortened as far as was asked, also where the others are too short for a summary; what is in the way is named."""
+    log = giant(place, lines, short)
+    seen = sweep(log, (target, target + 1))
+    holds(seen)
+    assert any("the messages that stay (1" in note for note in log.notes) or seen.left[-1].after <= seen.left[-1].goal
+
+
+CHAINS = {
+    "a giant first": ([user(6000), *talk(9)], (3, 6)),
+    "a newest message of each": (
+        [user(50), *talk(6), user(6000, 50), *talk(8), user(5000, 51), *talk(8, 400)],
+        (8, 17),
+    ),
+    "a newest result of each": ([user(50), *talk(6), *read(3, 6000), *talk(8), *read(4, 5000), *talk(8)], (9, 19)),
+    "a giant behind few": ([user(50), says(50), user(6000, 4), says(400), user(30), says(30)], (3, 4)),
+}
+"""Messages, and where an earlier compact came."""
+
+
+@pytest.mark.parametrize("target", [25, 50])
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_of_three_is_the_single_one(name: str, target: int, tmp_path: Path) -> None:
+    """Stubs of an earlier compact are made anew from the originals, as summaries are: also where there is more room."""
+    rows, cuts = CHAINS[name]
+    found = []
+    for ends in (cuts, ()):
+        path = tmp_path / f"{len(ends)}.jsonl"
+        for start, end in pairwise((0, *ends, len(rows))):
+            with path.open("ab") as file:
+                file.writelines(json.dumps(row).encode() + b"\n" for row in rows[start:end])
+            log = Log.open(path, env={"CTXKIT_MODEL": MODEL})
+            assert log.compact(target=target) is not None
+        log = Log.open(path, env={"CTXKIT_MODEL": MODEL})
+        found.append([log.text(name) for name in log.names()])
+    assert found[0] == found[1]
 
 
 @pytest.mark.slow

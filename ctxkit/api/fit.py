@@ -136,7 +136,8 @@ def shorten_result(
     """One result of a tool in at most `max_tokens` tokens for `model`: the lines that keep most, in order, failures
     first; … marks what is left out. Whole if it fits, "" if not one line does.
 
-    `query`: lines with these words count more. `tool`: whose result it is; `failed`: it is an error. Raises Usage.
+    `query`: of lines that are worth the same, those with its words come first. `tool`: whose result it is; `failed`: it
+    is an error. Raises Usage.
     """
     if not isinstance(text, str) or type(max_tokens) is not int or max_tokens < 1:
         raise Usage("shorten_result takes a text and a number of tokens above 0", "shorten_result(text, 500)")

@@ -158,7 +158,9 @@ def _made(found: CompactionPlan) -> CompactionOutcome:
         made = found.carry_out()
     except NothingChanges as error:
         made = error
-    if found.loose <= LONG and (isinstance(made, NothingChanges) or not made.is_near):
+    # shortening instead was weighed when the summary was made
+    again = bool(found.places) and all(found.units[place].is_summary for place in found.places)
+    if found.loose <= LONG and not again and (isinstance(made, NothingChanges) or not made.is_near):
         other = CompactionPlan(found.log, found.base, found.asked)
         if other.shorten_all():
             shortened = other.carry_out()

@@ -5,9 +5,11 @@ It chooses as a summary does, for a result alone.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import chain, pairwise
 
-from ctxkit.compact.summary_text import with_heads
+from ctxkit.compact.summary_text import by_line
 from ctxkit.content.coverage import Line, cover
 from ctxkit.content.scoring import LineScores, SessionCourse, spoken
 from ctxkit.content.segments import Fragment, fragments
@@ -18,7 +20,11 @@ Count = Callable[[Sequence[str]], Sequence[int]]
 FAILING = frozenset({"errors", "failures"})
 """Classes of facts of lines that say what failed."""
 FIRST = 2.0
-"""How much more these lines count: more than any other line has. Those that a query names count half of it."""
+"""How much more these lines count: more than any other line has."""
+ASKED = 1.0
+"""How much more all lines together count that a query names: it finds the only one, and decides between like ones."""
+MORE = 1.5
+"""Lines for so many times the tokens are selected: where they are neighbours, no mark stands between them."""
 LINE = 2
 """Tokens of a line's end with the mark of a gap."""
 
@@ -37,48 +43,33 @@ def extract_result(
     pieces = [TextSegment(1, SegmentKind.RESULT, text, tool, failed=failed)]
     found = fragments(pieces)
     sizes = count([one.text for one in found])
-    course = SessionCourse(pieces, [], focus=query)
+    course = SessionCourse(pieces, [])
     asked = spoken(query)
+    named = {place for place, one in enumerate(found) if not asked.isdisjoint(spoken(one.text))} if asked else set()
+    tie = ASKED / max(1, len(named))
     worth = LineScores(dict(enumerate(pieces)), found, [], course, tokens / max(1, sum(sizes)))
-    heads = {number: head for one in found for number, head in one.heads}
-    headings = {0: 0, **dict(zip(heads, count([*heads.values()]), strict=True))}
     lines = [
         Line(
-            one.keeps, worth.words[place] + _first(one, asked), LINE + (0 if one.is_head else size), 0,
-            tuple([number for number, _ in one.heads]),
+            one.keeps,
+            worth.words[place] + FIRST * any(name in FAILING for name, _ in one.facts) + tie * (place in named),
+            LINE + size, 0,
         )
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))
     ]  # fmt: skip
-    taken = cover(lines, worth.of, headings.__getitem__, tokens) or _fitting(lines, tokens)
-    while taken:
-        made = _joined([found[place] for place in sorted(taken)], found)
-        [size] = count([made])
-        if size <= tokens:
-            return made
-        taken = taken[: min(len(taken) - 1, len(taken) * tokens // size)]
-    return None
+    taken = cover(lines, worth.of, lambda group: 0, int(MORE * tokens))
+    gaps = [range(start + 1, end) for start, end in pairwise([-1, *sorted(taken), len(lines)])]
+    taken += [place for place in chain(*sorted(gaps, key=len)) if sizes[place] <= tokens]  # if nothing speaks for more
 
+    def made(many: int) -> str:
+        return _joined([found[place] for place in sorted(taken[:many])], found)
 
-def _fitting(lines: Sequence[Line], tokens: int) -> list[int]:
-    """The places of the first lines that fit, of a result in which no line has anything to keep."""
-    taken: list[int] = []
-    for place, one in enumerate(lines):
-        tokens -= one.tokens
-        if tokens < 0:
-            break
-        taken.append(place)
-    return taken
-
-
-def _first(one: Fragment, asked: set[str]) -> float:
-    """What a line counts more that says what failed, or has a word that is looked for."""
-    fails = any(name in FAILING for name, _ in one.facts)
-    return FIRST * fails + FIRST / 2 * (not asked.isdisjoint(spoken(one.text)))
+    fits = bisect_right(range(1, len(taken) + 1), tokens, key=lambda many: count([made(many)])[0])
+    return made(fits) if fits else None
 
 
 def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:
-    """These fragments with their heads, with a mark for each gap, and at both ends if others come before or after."""
-    texts = with_heads(some)
+    """These fragments, with a mark for each gap, and at both ends if others come before or after."""
+    texts = by_line(some)
     rows: list[str] = []
     for number, before in zip(sorted(texts), [0, *sorted(texts)], strict=False):
         rows += [LEFT_OUT] if number > before + 1 else []

@@ -8,7 +8,7 @@ Segments are cut into fragments (`segments.py`), and files are listed (`content/
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -19,7 +19,7 @@ from ctxkit.content.segments import MOST, Fragment, Fragments
 from ctxkit.content.state_header import SHARE, SessionState, header
 from ctxkit.content.text_segments import TextSegment
 from ctxkit.content.touched_files import File, touched
-from ctxkit.core.item_names import NOTHING, Name, Names
+from ctxkit.core.item_names import Name, Names
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each of these texts."""
@@ -44,22 +44,20 @@ class Extraction:
 
     def __init__(
         self, pieces: Sequence[TextSegment], count: Count, label: Callable[[Name], str] = str, most: int = MOST,
-        focus: str = "", before: Names = NOTHING,
+        focus: str = "",
     ) -> None:  # fmt: skip
-        """`label`: names a message in a summary; `most`: the most lines that are held; `focus`: what counts more;
-        `before`: messages that the program's own compactions took out.
-        """
+        """`label`: names a message in a summary; `most`: the most lines that are held; `focus`: what counts more."""
         self.pieces, self.count, self.label = pieces, count, label
         self.files = touched(pieces)
         self.state = SessionState(pieces)
-        self.course = SessionCourse(pieces, self.files, self.state, focus, before)
+        self.course = SessionCourse(pieces, self.files, focus)
         cut = Fragments(pieces, self._better, most)
         self.lines, self.heads = cut.lines, cut.pieces
         self.both: list[Fragment | File] = [*self.lines, *self.files]
         self._sizes: dict[int, int] = {}
         self._groups = grouped(self.heads)
         self._headings: dict[Hashable, int] = {LISTED: -1}
-        """Group, or segment and line of a head -> its tokens."""
+        """Group -> the tokens of its heading."""
 
     def _better(self, held: Fragments) -> list[Fragment]:
         """The better half of the held lines: those that are selected first."""
@@ -80,17 +78,15 @@ class Extraction:
             return None
         names = Names.of({piece.name for piece in self.pieces}) if covered is None else covered
         words = SummaryLayout(self.pieces, self.label, names, self.heads)
-        words.patterns, words.mended = self.state.patterns, self.state.runs.mended
+        words.mended = self.state.runs.mended
         words.state, quoted = header(self.state, names, words.tag, int(SHARE * budget), self.count)
-        ours = [covered is None or self.heads[one.piece].name in covered for one in self.lines]
-        ours = [is_ours and not _is_quoted(one, quoted) for one, is_ours in zip(self.lines, ours, strict=True)]
+        ours = [
+            (covered is None or self.heads[one.piece].name in covered)
+            and one.text.strip() not in quoted.get(one.piece, "")
+            for one in self.lines
+        ]
         ours += [covered is None or file.is_last_in(covered) for file in self.files]
         return _fitting(words, self.both, *self._best(words, ours, budget), budget, self.count)
-
-    def best(self, budget: int) -> list[Fragment | File]:
-        """The lines and files that a summary of about `budget` tokens would have, the best first."""
-        words = SummaryLayout(self.pieces, self.label, Names.of({piece.name for piece in self.pieces}), self.heads)
-        return [self.both[place] for place in self._best(words, [True] * len(self.both), budget)[0]]
 
     @cached_property
     def full(self) -> dict[Name, int]:
@@ -121,30 +117,27 @@ class Extraction:
         return [places[place] for place in taken], list(accumulate(sizes))
 
     def _opens(self, line: Line, opened: set[Hashable]) -> int:
-        """The tokens of the headings that a line needs and nothing else opened; opens them."""
-        fresh = [group for group in (line.group, *line.heads) if group not in opened]
-        opened.update(fresh)
-        return sum(self._headings[group] + 1 for group in fresh)
+        """The tokens of the heading of a line, if nothing else opened it; opens it."""
+        if line.group in opened:
+            return 0
+        opened.add(line.group)
+        return self._headings[line.group] + 1
 
     def _weighed(self, words: SummaryLayout, places: Sequence[int], own: Sequence[float]) -> list[Line]:
         """The lines and files at these places, for `cover`. `own`: the score of the words of each."""
         self._count_all(places)
         found = []
-        texts: dict[Hashable, str] = {}
         for place in places:
             one, size = self.both[place], self._sizes[place]
             if isinstance(one, File):
                 found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
             else:
                 tags = sum(name in INDEX for name, _ in one.facts[:1])
-                heads = tuple([(one.piece, line) for line, _ in one.heads])
-                texts.update(((one.piece, line), text) for line, text in one.heads)
-                own_size = 0 if one.is_head else size
-                found.append(Line(one.keeps, own[place], own_size + MARK + tags * TAG, self._groups[one.piece], heads))
+                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, self._groups[one.piece]))
         groups = {self._groups[one.piece] for one in map(self.both.__getitem__, places) if isinstance(one, Fragment)}
-        texts.update((group, words.heading(self.heads[group], group)) for group in groups)
-        headed = sorted(texts.keys() - self._headings.keys(), key=str)
-        self._headings.update(zip(headed, self.count([texts[group] for group in headed]), strict=True))
+        fresh = sorted(groups - self._headings.keys())
+        sizes = self.count([words.heading(self.heads[group], group) for group in fresh])
+        self._headings.update(zip(fresh, sizes, strict=True))
         return found
 
     def _count_all(self, places: Sequence[int]) -> None:
@@ -155,21 +148,16 @@ class Extraction:
         self._sizes.update(zip(fresh, sizes, strict=True))
 
 
-def _is_quoted(one: Fragment, quoted: Mapping[int, str]) -> bool:
-    """Whether the state has this line. `quoted`: what it has of each segment."""
-    return one.piece in quoted and one.text.strip() in quoted[one.piece]
-
-
 def extract(
     pieces: Sequence[TextSegment], budget: int, count: Count, *, covered: Names | None = None,
-    label: Callable[[Name], str] = str, focus: str = "", before: Names = NOTHING,
+    label: Callable[[Name], str] = str, focus: str = "",
 ) -> str | None:  # fmt: skip
     """A summary of at most `budget` tokens, by `count`; None if nothing fits.
 
     `pieces`: of the context, in order; `covered`: the messages to summarize (None: all); `label`: names a message;
-    `focus`: words of lines that count more; `before`: messages that the program's own compactions took out.
+    `focus`: words of lines that count more.
     """
-    return Extraction(pieces, count, label, focus=focus, before=before).text(budget, covered)
+    return Extraction(pieces, count, label, focus=focus).text(budget, covered)
 
 
 def _fitting(

@@ -51,7 +51,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.strategies import RULES, STRATEGIES
 from ctxkit.errors import NothingChanges
 from ctxkit.llm.hooks import Hooks
-from ctxkit.logfile.stubs import stubbed
+from ctxkit.logfile.stubs import of_content, stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.trim.plan import LONG
 from ctxkit.trim.ranking import Ranking
@@ -194,7 +194,8 @@ class Strategy(ABC):
         if less is not None:
             kept = sum(unit.tokens for unit in plan.units[plan.tail :] if not unit.stays)
             least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
-        return f"{least}; the messages that stay have {plan.stays:,}"
+        staying = plan.state.brief(Names.of(plan.names) - Names.of(plan.going))
+        return f"{least}; the messages that stay ({staying}) have {plan.stays:,}"
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """Makes the summary of `op` again, for the messages `covered` only; None if it cannot be made again. `leave`:
@@ -242,6 +243,14 @@ class CompactionPlan:
         """Number of messages that are kept, whole or shortened, because a summary of them cannot fill the room."""
         self.definition = load(asked.strategy)
         self.shortens = asked.shortens and asked.chosen is None and self.definition.shortens
+        anew = self.shortens and self.definition.summarizes and asked.keep == KeptTail()
+        self.restored: dict[Name, Any] = {
+            name: stub for name in (self._cut if anew else ())
+            if name in self.tokens and (stub := of_content(log.original(name))) is not None
+        }  # fmt: skip
+        """What an earlier compact shortened counts whole, as if that was not there; the stub with which it is whole."""
+        for name in self.restored:
+            self.tokens[name] = ceil(base.measuring.replacement(name, log.original(name)))
         if self.shortens:
             for place, room in rooms(self.units, asked.keep, share).items():
                 self._shorten(place, room)
@@ -475,7 +484,7 @@ class CompactionPlan:
         """The original of a message that is summarized; of another, its content in the new context."""
         if name in self.covered:
             return self.log.original(name)
-        stub = self.stubs.get(name)
+        stub = self.stubs.get(name, self.restored.get(name))
         return self.log.full(entry(self.state, name)) if stub is None else stubbed(self._unshortened(name), stub)
 
     def carry_out(self) -> CompactionOutcome:
@@ -489,8 +498,15 @@ class CompactionPlan:
         return self.is_worth
 
     def summarized(self) -> CompactionOutcome:
-        """The result with a summary, with the model's words if there are any. Raises NothingChanges."""
-        return self.smaller(self._extracted())
+        """The result with a summary, with the model's words if there are any; without one if no summary is shorter than
+        the messages, but others are shortened. Raises NothingChanges.
+        """
+        try:
+            return self.smaller(self._extracted())
+        except NothingChanges:
+            if not self.stubs:
+                raise
+        return self.shortened()
 
     def shortened(self) -> CompactionOutcome:
         """The result without a summary, with shortened messages only. Raises NothingChanges."""
@@ -669,7 +685,8 @@ class CompactionPlan:
         if least >= self.gone:
             least_of = f"{self.gone:,} tokens is already the smallest possible summary of {len(self.ids)} messages"
             raise NothingChanges(
-                f"the context would not be smaller: {least_of}: nothing was changed", "use --force to condense further"
+                f"the context would not be smaller: {least_of}: nothing was changed",
+                "" if self.asked.force else "use --force to condense further",
             )
         counter = self.base.counting.counter
         found: CompactionOutcome | None = None
@@ -707,8 +724,7 @@ class CompactionPlan:
 
     @cached_property
     def _lines(self) -> Extraction:
-        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label,
-            focus=self.asked.focus, before=self.before.names)  # fmt: skip
+        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label, focus=self.asked.focus)
 
     @cached_property
     def _replaced_size(self) -> int:
@@ -733,7 +749,8 @@ class CompactionPlan:
     ) -> CompactionOutcome:
         """The result of a summary `text` in place of `ids`, or of `masks`. `budget`: the size for which it was made."""
         log, base = self.log, self.base
-        stubs = self.stubs if masks is None else masks
+        stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | self.stubs
+        stubs = stubs if masks is None else masks
         op = Compact(
             at=log.here() if log.at is None else LogPosition(messages=self.state.count), ids=str(ids), text=text,
             stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=self.asked.target,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -35,9 +36,10 @@ READ = 60_000
 """The most characters of an answer that are read."""
 SHORTENED = frozenset({SegmentKind.RESULT, SegmentKind.NOTICE, SegmentKind.INPUT})
 """Kinds of segments that rules shorten by their lines."""
-SAID, SHOWN = (1500, 300), (1000, 60)
-"""The most tokens that are sent of what somebody says, and of a result or an argument of a call; and the least of them,
-if all does not fit into one request."""
+SAID, SHOWN = 300, (1000, 60)
+"""If all does not fit into one request: the least tokens that are sent of what somebody says, which is whole otherwise.
+The most of a result or an argument of a call, and the least.
+"""
 HEADINGS = ("Goal", "State", "Decisions", "Open", "Next")
 """The sections of a story, in order."""
 ENDINGS = (*".!?。！？…:;)]}\"'`”’»*",)
@@ -133,24 +135,22 @@ def rendered(pieces: Sequence[TextSegment], words: SummaryLayout, texts: Sequenc
 def limits(kinds: Sequence[SegmentKind], sizes: Sequence[int], room: int) -> list[int]:
     """The most tokens to send of each segment, so that they fill as few requests of `room` tokens as they need.
 
-    `sizes`: their tokens. One share between SAID or SHOWN and the least of it holds for all.
+    `sizes`: their tokens. What somebody says is whole while there is room: only results and arguments are cut. If these
+    are at their least, all that is said is cut to one length.
     """
-    bounds = [SHOWN if kind in SHORTENED else SAID for kind in kinds]
+    speech = [kind not in SHORTENED for kind in kinds]
+    whole, steps = max(SAID, min(max(sizes, default=0), 9 * room // 10)), 1024
 
-    def at(share: float) -> list[int]:
-        return [int(least + share * (most - least)) for most, least in bounds]
+    def at(step: int) -> list[int]:
+        shown = SHOWN[1] + (SHOWN[0] - SHOWN[1]) * max(0, step - steps) // steps
+        said = SAID + (whole - SAID) * min(step, steps) // steps
+        return [said if is_said else shown for is_said in speech]
 
-    def total(limits: Sequence[int]) -> int:
-        return sum(map(min, sizes, limits))
+    def total(step: int) -> int:
+        return sum(map(min, sizes, at(step)))
 
-    most = room * max(1, -(-total(at(0.0)) // max(room, 1)))
-    if total(at(1.0)) <= most:
-        return at(1.0)
-    low, high = 0, 64
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if total(at(middle / 64)) <= most else (low, middle)
-    return at(low / 64)
+    most = room * max(1, -(-total(0) // max(room, 1)))
+    return at(max(0, bisect_right(range(2 * steps + 1), most, key=total) - 1))
 
 
 def shortened(text: str, tokens: int, size: int) -> str:

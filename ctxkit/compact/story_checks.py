@@ -29,7 +29,9 @@ NUMBER = re.compile(
 )
 ITEM = re.compile(r"^\s*\d+[.)]\s", re.M)
 """Matches the number of an item of a list."""
-TAG = re.compile(r"#(\d+(?:\.\d+)?)")
+TAG = re.compile(r"#(\d+(?:\.\d+)?)\b")
+COMMIT = re.compile(r"\b(?:commits?|head|revision|sha)\W{1,12}(?:(?:is|at|was)\W{1,4})?([0-9a-f]{7,40})\b", re.I)
+"""Matches the id of a commit, also one of letters alone or of capitals."""
 HIDDEN = re.compile(r"…\[redacted \d+\]")
 """Matches what stands for a secret."""
 HASH = re.compile(r"[0-9a-f]{7,40}")
@@ -227,6 +229,7 @@ def _claims(text: str) -> Iterator[tuple[int, int]]:
         if not prose and not is_tag and SHORTEST < len(item.text) <= LONGEST:
             spans.append((start, end))
     spans += [found.span() for found in TAG.finditer(text)]
+    spans += [found.span(1) for found in COMMIT.finditer(text)]
     spans += [found.span() for found in NUMBER.finditer(text) if sum(map(str.isdigit, found[0])) > 1]
     last = 0
     for start, end in sorted(spans, key=lambda one: (one[0], -one[1])):
@@ -244,6 +247,8 @@ def _ways(name: str) -> Iterator[list[str]]:
     """
     plain = PLACE.sub("", " ".join(name.replace("\\", "/").split()))
     yield [plain]
+    if HASH.fullmatch(plain.lower()):
+        yield [plain.lower()]
     if plain.startswith("#"):
         yield [plain[1:]]
     if "/" in plain:

@@ -45,17 +45,14 @@ class SummaryLayout:
         self._groups = grouped(self.heads)
         self.state: list[str] = []
         """The lines of the session's state."""
-        self.patterns: Mapping[int, str] = {}
-        """Place of a segment -> what its call looks for."""
         self.mended: Mapping[int, Name] = {}
         """Place of the output of a run that failed -> the later run that passed."""
         names = listed(covered, label)
         self.opening = f"{OPENING}{names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
 
     def heading(self, piece: TextSegment, place: int = -1) -> str:
-        """The heading of a segment: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`, and with what a
-        search looks for `#16 Grep "def f" →`; of a run that was mended `#15 Bash failed until #19 →`. `place`: its
-        place among the segments.
+        """The heading of a segment: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`; of a run that
+        was mended `#15 Bash failed until #19 →`. `place`: its place among the segments.
         """
         speaker = SPEAKERS.get(piece.kind)
         if speaker is not None:
@@ -65,7 +62,6 @@ class SummaryLayout:
             return " ".join([*words, "$"])
         file = _flat(piece.file).rpartition("/")[2] if piece.call else ""
         words += [file] if file and not piece.runs else []
-        words += [f'"{self.patterns[place]}"'] if place in self.patterns else []
         if place in self.mended:
             return " ".join([*words, f"failed until {self.tag(self.mended[place])} →"])
         if piece.kind == SegmentKind.RESULT:
@@ -119,22 +115,14 @@ class SummaryLayout:
                 yield from (f" {line}" if HEADING.match(line) else line for line in quoted)
 
     def _quote(self, place: int, some: Sequence[Fragment]) -> Iterator[str]:
-        """Yields the lines of one segment, with marks for gaps between them. A small gap is filled, if a patch took
-        none of its lines out.
-        """
-        entries = with_heads(some)
-        is_patch = any(one.is_signed for one in some)
-
-        def gone(line: str) -> bool:
-            return is_patch and line.startswith("-")
-
+        """Yields the lines of one segment, with marks for gaps between them. A small gap is filled."""
+        entries = by_line(some)
         lines: list[str] = []
         for number, before in zip(sorted(entries), [None, *sorted(entries)], strict=False):
             if before is not None and number > before + 1:
                 lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
                 between = lines[before : number - 1]
-                is_filled = sum(map(len, between)) <= FILLED and not any(map(gone, between))
-                yield from between if is_filled else [LEFT_OUT]
+                yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
             yield entries[number]
 
     def tag(self, name: Name) -> str:
@@ -165,14 +153,9 @@ def _begun(fact: str) -> str:
     return words if len(words) <= most else f"{words[:most].rpartition(' ')[0] or words[:most]} {LEFT_OUT}"
 
 
-def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:
-    return [(number, list(parts)) for number, parts in groupby(some, key=lambda one: one.line)]
-
-
-def with_heads(some: Sequence[Fragment]) -> dict[int, str]:
-    """The lines of fragments of one segment, and the heads that they need, by number."""
-    heads = {number: text for one in some for number, text in one.heads}
-    return heads | {number: _joined(parts) for number, parts in _by_line(some)}
+def by_line(some: Sequence[Fragment]) -> dict[int, str]:
+    """The lines of fragments of one segment, by number."""
+    return {number: _joined(list(parts)) for number, parts in groupby(some, key=lambda one: one.line)}
 
 
 def _joined(parts: Sequence[Fragment]) -> str:

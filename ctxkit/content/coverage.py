@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 
 class Line(NamedTuple):
     """A line that can be selected. `keeps`: what it keeps, counted once however many lines keep it; `own`: the score of
-    its own words; `tokens`: its size; `group`: lines of one group share a heading; `heads`: further ones that it needs.
+    its own words; `tokens`: its size; `group`: lines of one group share a heading.
     """
 
     keeps: tuple[Hashable, ...]
     own: float
     tokens: int
     group: Hashable
-    heads: tuple[Hashable, ...] = ()
 
 
 def cover(
@@ -50,16 +49,12 @@ def cover(
     opened: set[Hashable] = set()
     members: dict[Hashable, list[int]] = {}
     for place, line in enumerate(lines):
-        for group in (line.group, *line.heads):
-            members.setdefault(group, []).append(place)
+        members.setdefault(line.group, []).append(place)
 
     def weighed(place: int) -> tuple[float, int, int]:
         line = lines[place]
         gain = line.own + sum(map(score, keeps[place]))
         tokens = line.tokens + (0 if line.group in opened else heading(line.group))
-        for head in line.heads:
-            if head not in opened:
-                tokens += heading(head)
         return -gain / max(1, tokens), place, tokens
 
     heap = [weighed(place) for place in range(len(lines))]
@@ -82,9 +77,9 @@ def cover(
         taken.append(place)
         for at in keeps[place]:
             worths[at] = 0.0
-        fresh = [group for group in (lines[place].group, *lines[place].heads) if group not in opened]
-        opened.update(fresh)
-        for group in fresh:
+        group = lines[place].group
+        if group not in opened:
+            opened.add(group)
             for other in members[group]:
                 if waiting[other]:
                     heappush(heap, weighed(other))

@@ -24,37 +24,37 @@ SAYS = re.compile(
     r"cannot find|not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
     r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
     r"(?:\b[Ee]xit(?:ed with)?|[Rr]eturn) (?:code|status):? [1-9]|"
-    r"\bNot equal:|^assertion .*\bfailed\b|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED"
+    r"\bNot equal:|^assertion .*\bfailed\b|\berror\[E\d+\]: |panicked at |\bERROR task failed|\.\.\. FAILED|"
+    r"rejected because "
 )
 """Matches words about a failure anywhere in a line."""
 HINT = re.compile(
-    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|EN|EA|EE|EC|TS|code|status|Not eq"
+    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|reject|EN|EA|EE|EC|TS|"
+    r"code|status|Not eq"
 )
 """Matches a part of whatever SAYS matches. Most lines have none, and the search for it takes a tenth of the time."""
 BEGINS = re.compile(
+    r"\s*(?:\[[\w:.-]+\] +)?(?:"  # the name of a task that a runner puts before each line
     r"E  |error\b|ERROR\b|--- FAIL|FAIL(?:\s|$)|Error(?: Trace)?:|[✗✘✕×●] ?\S|\(fail\) |❯ \S+:\d+|"
     r"(?:expected|actual|received|got|want|left|right)\s*:\s*\S|"
     r"\d+:\d+\s+error\s|make(?:\[\d+\])?: \*\*\*|\d+ (?:failed|failures?|problems?)\b|"
-    r"[^\s:(]+\.[A-Za-z]{1,4}[:(]\d+[:,]\d+\)?(?::| -| error| warning) ?\S|[A-Za-z]:\\[^\s:(]+[:(]\d+[:,]\d+\)?:? ?\S",
+    r"(?:at )?[^\s:(]+\.[A-Za-z]{1,4}[:(]\d+[:,]\d+\)?(?::| -| error| warning| lint/| format) ?\S|"
+    r"[A-Za-z]:\\[^\s:(]+[:(]\d+[:,]\d+\)?:? ?\S|"
+    r"at (?:\S[^()]* \()?[^\s()]+\.(?:test|spec)\.[cm]?[jt]sx?:\d+:\d+\)?\s*$)|"
+    r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S",  # a note of a test of go
     re.I,
 )
 """Matches the start of a line about a failure: its mark, its place, or what was expected and what came."""
 GOT = re.compile(r"(?:expected|actual|received|got|want|left|right)\s*: ?\S", re.I)
 """Matches what was expected and what came, however short: `left: 1`."""
-FRAME = re.compile(r"at (?:\S[^()]* \()?[^\s()]+\.(?:test|spec)\.[cm]?[jt]sx?:\d+:\d+\)?$")
-"""Matches the place in a test, as jest and bun print it."""
 LISTED = re.compile(r"\d+:\d+\s+error\s", re.I)
 """Matches eslint's line of an error: its file stands above."""
 LONE = re.compile(r"(?:[A-Za-z]:)?[\w./\\@~-]*[\w-]\.[A-Za-z]{1,5}$")
 """Matches a line that is a path."""
-PLACED = re.compile(r"\s{2,}[\w.-]+\.[A-Za-z]{1,4}:\d+: \S")
-"""Matches an indented place, as go's tests print it."""
-NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|"
-    r"--- PASS", re.I,
-)  # fmt: skip
-"""Matches a line that says that nothing failed."""
-ZERO = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|problems?)\b", re.I)
-"""Matches a count of failures that is zero."""
+NONE = re.compile(
+    r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|--- PASS", re.I
+)
+"""Matches what says that nothing failed."""
 PASSED = re.compile(
     r"^(?:ok\s+\S|--- PASS|PASS\b|test result: ok|All checks passed|=+ .*\b\d+ passed|\d+ passed\b|"
     r"\s*(?:Tests:?\s.*\b\d+ passed|\d+ (?:pass|passing)\b))",
@@ -62,7 +62,8 @@ PASSED = re.compile(
 )
 """Matches the line of a runner that says that its tests passed."""
 FAILED = re.compile(
-    r"--- FAIL|^FAIL|\bFAILED\b|\bpanic|\(fail\) |\b[1-9]\d* (?:failed|failing|fail|failures?|errors?|problems?)\b|"
+    r"--- FAIL|^FAIL|\bFAILED\b|\bpanic|\(fail\) |"
+    r"(?:^|[^\w\s]|\s\s|\b[Ff]ound|\bwith)\s*[1-9]\d* (?:failed|failing|fail|failures?|errors?|problems?)\b|"
     r"^make(?:\[\d+\])?: \*\*\*|^npm (?:ERR!|error)|\berror(?: TS\d|\[E\d)|"
     r"\b[Ee]xit(?:ed with)? (?:code|status):? [1-9]",
     re.M,
@@ -73,9 +74,10 @@ COLUMN = re.compile(r"\S+[:(]\d+[:,]\d+\)?(?::| -| error| warning)")
 RUNS = re.compile(
     r"\b(?:go (?:test|build|vet|run)|pytest|unittest|tox|jest|vitest|mocha|playwright test|cargo \w+|tsc|eslint|biome|"
     r"(?:bun|npm|pnpm|yarn|deno|mise|just|make|gradlew?|mvnw?|dotnet|mix|rake|bundle exec|swift|npx|uv run)\b[ \w:.-]*|"
-    r"golangci-lint|ruff|mypy|pyright|clippy|rspec|phpunit|ctest|markdownlint\S*|pre-commit)\b"
+    r"git (?:push|pull|merge|rebase)|golangci-lint|ruff|mypy|pyright|clippy|rspec|phpunit|ctest|markdownlint\S*|"
+    r"pre-commit)\b"
 )
-"""Matches a command that tests, builds or checks."""
+"""Matches a command that tests, builds or checks, or that brings work together."""
 CARRIERS = (
     r"(?:[({!&'\"]\s*|\w+=\$\(|[\w:$]+=\S*\s+|(?:-{1,2}\w\S*|/[ck])\s+|[\d.]+[smh]?\s+|"
     r"(?:if|while|until|time|exec|command|call|sudo|env|nohup|nice|stdbuf|g?timeout|xvfb-run|winpty|wsl|xargs|npx|pnpx|"
@@ -86,47 +88,65 @@ LEAD = re.compile(
     rf"{CARRIERS}(?:(?:docker|podman|kubectl|ssh|nix|conda|direnv)\s.*?\s)?{CARRIERS}(?:[^\s'\"]*[/\\])?(?={RUNS.pattern})"
 )
 """Matches what may stand before such a command. Elsewhere in a line its words are prose or arguments."""
-TESTS = re.compile(r"\b(?:tests?|specs?|pytest|unittest|tox|jest|vitest|mocha|rspec|phpunit|ctest|e2e)\b")
-BUILDS = re.compile(r"\b(?:build|vet|tsc|tsgo|typecheck|type-check|compile|mypy|pyright|cargo (?:check|clippy))\b")
-LINTS = re.compile(r"lint|\b(?:biome|ruff|clippy|fmt|format|pre-commit)\b")
+SORTS = {
+    "test": re.compile(r"\b(?:tests?|specs?|pytest|unittest|tox|jest|vitest|mocha|rspec|phpunit|ctest|e2e)\b"),
+    "lint": re.compile(r"lint|\b(?:biome|ruff|clippy|fmt|format|pre-commit)\b"),
+    "build": re.compile(r"\b(?:build|vet|tsc|tsgo|typecheck|type-check|compile|mypy|pyright|cargo check)\b"),
+}
 ALL = re.compile(r"\b(?:check|checks|ci|verify|validate|all|precommit|prepush)\b|^(?:make|just|mise|rake)$")
-"""Matches commands that test, build or check a style; or do, by their name, all of it. Others install or start."""
+"""Matches commands that test, check a style or build; or do, by their name, all of it. Others install or start."""
 FILE = re.compile(r"[\w./\\@~-]*?([\w.@-]+\.[A-Za-z]{1,4})[:(]\d")
 """Matches the place of a failure; its group is the name of the file."""
 PACKAGE = re.compile(r"^FAIL\s+(\S+/)?([\w.-]+)(?:\s|$)")
 """Matches go's line of a package that failed."""
 VALUED = frozenset({"-o", "--output", "-p", "-c", "--config", "--project", "-C", "-w", "--workspace"})
 """Options with a value that is no path of what is checked."""
-RUNNING = re.compile(r"^Process running with session ID (\d+)", re.M)
-ENDED = re.compile(r"^Process exited with code (\d+)", re.M)
+SESSION = re.compile(r"^Process (?:running with session ID|exited with code) (\d+)", re.M)
 """How Codex says that a command goes on, or how it ended."""
 MISTAKE = re.compile(
     r"not found|No such file or directory|[Uu]nknown (?:flag|option|command)|unrecognized argument|"
-    r"cannot find main module|[Mm]issing script"
+    r"no task \S+ found|cannot find main module|[Mm]issing script|Run with --verbose"
 )
 """Matches a failure to run at all: the command was wrong. The next run of the same program supersedes it."""
-EXIT = re.compile(r"(?:Exit code|Process exited with code):? \d+")
+EXIT = re.compile(
+    r"(?:Exit code|Process exited with code):? \d+|(?:\[\S+\] )?ERROR task failed|"
+    r"error: script .* exited with code \d+|\W*Some (?:errors|warnings) were emitted.*"
+)
 """Matches a line that says only that a run failed."""
+DENIED = re.compile(
+    r"\s*(?:Error: |\[|<tool_use_error>)*(?:The user (?:doesn['’]t want|rejected|denied|declined)|"
+    r"User (?:did not allow|denied|rejected|cancell?ed)|(?:exec command|command|patch|tool call|tool use) rejected|"
+    r"Operation Cancelled|Request interrupted|Sibling tool call|Cancelled: |Permission (?:to use|for) |"
+    r"Claude requested permissions|\S+ is temporarily unavailable, so auto mode|PreToolUse:|Operation stopped by hook)"
+    r"(?:.*?(?:the user said|feedback):\s*(?:<feedback>\s*)?(?P<said>.*))?",
+    re.S,
+)
+"""Matches the result of a call that was not made, as somebody or a program did not allow it; `said`: what that person
+said about it. Claude Code, Codex, Gemini, opencode, Cline and Copilot write so.
+"""
 PART = re.compile(
     r"\s(?:-run|-k|-t|--filter|--grep|--test-name-pattern|-only)[ =]|::|_test\.\w+|\.test\.\w+|\btest_\w+\.py"
 )
 """Matches a command that runs a part of the tests."""
 QUOTED = re.compile(r"(?<!-c )(?<!-lc )(?<!-Command )(?<![\w\\])(?:'[^']*'|\"(?:[^\"\\]|\\.)*\")", re.S)
 """Matches a quoted argument: a pattern or a message, which is not run. What a shell is given with `-c` is."""
-CHOSEN = re.compile(r"\|\s*(?:[ef]?grep|rg|Select-String|sls|findstr)\b(?P<words>[^|;&\n]*)", re.I)
-"""Matches a filter behind a command that shows only the lines with its words."""
-WRONG = re.compile(r"err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[✗✘✕×]|---", re.I)
-"""Matches the words of a filter that shows what failed: it prints nothing if nothing did."""
-SILENT = re.compile(r"\s*(?:\([^()\n]*no output\))?\s*", re.I)
-"""Matches an output without a word."""
+HIDES = re.compile(
+    r"\|\s*(?:[ef]?grep|rg|Select-String|sls|findstr)\b"
+    r"(?![^|;&\n]*(?:err|fail|panic|warn|not ok|\s-\w*v|--invert|-NotMatch|[✗✘✕×]|---))",
+    re.I,
+)
+"""Matches a filter behind a command that shows only lines with words that do not say what failed."""
 DRY = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
 """Matches a command that only says what it would do, as `make -n` does. `pytest -n 4` has a number behind it."""
-ABORTED = re.compile(r"\b(?:abort(?:ed|ing)|interrupted|cancell?ed|killed|timed? ?out|SIGINT|SIGTERM)\b", re.I)
-"""Matches an output of a run that did not end by itself."""
+ABORTED = re.compile(
+    r"\W*(?:(?:the )?(?:command|operation|request|process|run|execution) )?(?:was )?"
+    r"(?:abort(?:ed|ing)(?! \(core)|interrupted|cancell?ed|killed|timed? ?out|SIGINT|SIGTERM)\b|"
+    r"Exit code 1(?:30|43)$",
+    re.I,
+)
+"""Matches the first or last line of an output of a run that did not end by itself."""
 FOLDER = re.compile(r"(?:^|[;&(\n'\"]\s*)(?:cd|pushd)\s+(?:--\s+)?[\"']?(?:\./|~/)?([\w/@][\w./@+-]*)")
 """Matches a change of the folder in a script."""
-FOLDERS = frozenset({"workdir", "cwd", "working_directory"})
-"""Arguments that say where a command runs."""
 FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 
 
@@ -185,7 +205,7 @@ class CommandRuns:
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             if touch.how != "read":
                 self._edited[_base(touch.path)] = place
-        if piece.kind == SegmentKind.INPUT and piece.argument in FOLDERS and piece.call:
+        if piece.kind == SegmentKind.INPUT and piece.argument in ("workdir", "cwd", "working_directory") and piece.call:
             self._folders[piece.call] = piece.text
         elif piece.kind == SegmentKind.INPUT and piece.argument == "session_id" and piece.text in self._running:
             self._goes_on[piece.call] = piece.text
@@ -193,7 +213,9 @@ class CommandRuns:
             ran = list(_ran(piece.text))
             if ran and DRY.search(ran[-1]) is None:
                 moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
-                self._asked[piece.call] = _Asked(tuple(ran), _hides(piece.text), moved[-1] if moved else "")
+                self._asked[piece.call] = _Asked(
+                    tuple(ran), HIDES.search(piece.text) is not None, moved[-1] if moved else ""
+                )
         elif piece.kind == SegmentKind.RESULT:
             folder = self._folders.pop(piece.call, "")
             session = self._goes_on.pop(piece.call, None)
@@ -204,30 +226,32 @@ class CommandRuns:
                 self._ended(place, piece, asked._replace(folder=posixpath.join(folder, asked.folder)))
 
     def _ended(self, place: int, piece: TextSegment, asked: _Asked) -> None:
-        """Takes an output: of the whole run, or of its next part."""
-        if asked.is_hidden and not piece.failed and SILENT.fullmatch(piece.text):
+        """Takes an output: of the whole run, or of its next part. What was not allowed, or stopped, says nothing."""
+        if DENIED.match(piece.text) or _is_aborted(piece.text):
             return
-        code = ENDED.search(piece.text)
-        is_zero = code is not None and int(code[1]) == 0 and FAILED.search(ZERO.sub("", piece.text)) is None
+        if asked.is_hidden and not piece.failed and (not piece.text.strip() or "no output)" in piece.text[:LONGEST]):
+            return
+        state = SESSION.search(piece.text)
+        is_running = state is not None and "running" in state[0]
+        is_zero = state is not None and state[0].endswith("code 0") and FAILED.search(NONE.sub("", piece.text)) is None
         lines = (*asked.failing, *failing(piece.text, passed=is_zero))
-        if code is None and (running := RUNNING.search(piece.text)) is not None:
-            self._running[running[1]] = asked._replace(failing=lines)
+        if state is not None and is_running:
+            self._running[state[1]] = asked._replace(failing=lines)
             return
         *others, command = asked.commands
         if is_zero and "|" not in command:
             lines = tuple(failing(piece.text, passed=True))
         script = frozenset(map(_bare, asked.commands))
         run = CommandRun(piece.name, place, command, _without_exits(lines), asked.folder, script)
-        if not run.failing and not piece.failed and ABORTED.search(piece.text) and not is_passed(piece.text):
-            return
         if piece.failed and not run.failing:
-            run = run._replace(failing=tuple(_first(piece.text)))
+            run = run._replace(failing=(piece.text.strip().split("\n")[0][:LONGEST],))
         for one in others if not run.failing else ():  # all of it passed
             self._take(run._replace(command=one))
         self._take(run)
 
     def _take(self, run: CommandRun) -> None:
         key, words, is_part = _key(run.command), _words(run.command), PART.search(run.command) is not None
+        is_whole = not (run.failing or is_part or _scope(run.command))
         for other, held in list(self._newest.items()):
             if _is_elsewhere(held, run):
                 continue
@@ -237,18 +261,20 @@ class CommandRuns:
             is_mistaken = _words(held.command) == words and _is_mistaken(held)
             if is_part_of_it or is_mistaken or (known == key and (is_part or covers)):
                 self._drop(other, run)
+            elif is_whole and held.failing and self._checks_as_much(held, run):
+                self._drop(other, run, is_sure=True)
         if run.failing or (key, run.folder) not in self._newest:
             self._newest[key, run.folder] = run
-        if not run.failing and (checked := _checks(run.command)):
+        if not run.failing and _checks(run.command):
             self.green = run
-            if PART.search(run.command) is None and not _scope(run.command):
-                self._supersede(checked, run)
 
-    def _supersede(self, checked: frozenset[str], green: CommandRun) -> None:
-        """Drops failures of other commands that check no more, where all files that they name were edited since."""
-        for key, run in list(self._newest.items()):
-            if run.failing and self.was_edited(run) and _needs(run.command) & checked and not _is_elsewhere(run, green):
-                self._drop(key, green, is_sure=True)
+    def _checks_as_much(self, run: CommandRun, green: CommandRun) -> bool:
+        """Whether a run of another command that passed on everything says that a failure is mended: it checks the same,
+        and the failure was the command's, or its files were edited. What builds or looks at the style needs no edit.
+        """
+        needed, checked = sort(run.command), _checks(green.command)
+        is_same = needed in ("build", "lint") and sort(green.command) in (needed, "all")
+        return needed in checked and (is_same or _is_mistaken(run) or self.was_edited(run))
 
     def _drop(self, key: tuple[str, str], later: CommandRun, *, is_sure: bool = False) -> None:
         """Forgets a run for a later one. `is_sure`: this one checks as much; else only the same command mends it."""
@@ -274,12 +300,15 @@ class CommandRuns:
 
 
 def failing(text: str, *, passed: bool = False) -> Iterable[str]:
-    """Yields the lines of an output that say what failed. `passed`: it is known that nothing did."""
+    """Yields the lines of an output that say what failed; below the name of a test of jest also its reason, in the
+    words of any library. `passed`: it is known that nothing did.
+    """
     passed = passed or is_passed(text)
-    file = ""
+    file, is_named = "", False
     for line in text.split("\n"):
         words = line.strip()
-        if is_failing(line, passed=passed):
+        if is_failing(line, passed=passed) or (is_named and SHORTEST <= len(words) <= LONGEST):
+            is_named = words.startswith("●")
             if file and LISTED.match(words):
                 yield file
                 file = ""
@@ -290,7 +319,7 @@ def failing(text: str, *, passed: bool = False) -> Iterable[str]:
 
 def is_passed(text: str) -> bool:
     """Whether an output says that tests passed, and nothing that failed."""
-    return PASSED.search(text) is not None and FAILED.search(ZERO.sub("", text)) is None
+    return PASSED.search(text) is not None and FAILED.search(NONE.sub("", text)) is None
 
 
 def is_failing(line: str, *, passed: bool = False) -> bool:
@@ -304,8 +333,7 @@ def is_failing(line: str, *, passed: bool = False) -> bool:
         or (passed and COLUMN.match(words) is None)
     ):
         return False
-    says = BEGINS.match(words) or (HINT.search(words) and SAYS.search(words))
-    says = says or PLACED.match(line) or FRAME.match(words)
+    says = BEGINS.match(line) or (HINT.search(words) and SAYS.search(words))
     return says is not None and NONE.search(words) is None
 
 
@@ -322,23 +350,16 @@ def _ran(script: str) -> Iterable[str]:
             yield " ".join(re.sub(r'"\0(\d+)\0"', lambda found: hidden[int(found[1])], one).split())
 
 
-def _hides(script: str) -> bool:
-    """Whether a filter shows only lines with words that do not say what failed."""
-    return any(WRONG.search(found["words"]) is None for found in CHOSEN.finditer(script))
-
-
-def _first(text: str) -> Iterable[str]:
-    """Yields the first line of an output: all that is known of a failure without a line about it."""
-    for line in text.split("\n"):
-        if line.strip():
-            yield line.strip()[:LONGEST]
-            return
+def _is_aborted(text: str) -> bool:
+    """Whether an output is of a run that did not end by itself."""
+    lines = text.strip().split("\n")
+    return any(ABORTED.match(line) for line in (lines[0], lines[-1])) and not is_passed(text)
 
 
 def _words(command: str) -> str:
     """The program and what it runs, without arguments: `go test`, `npm run build`."""
     found = RUNS.search(command)
-    return " ".join(found[0].split()[:3]) if found is not None else command
+    return " ".join([word for word in found[0].split() if word[0] != "-"][:3]) if found is not None else command
 
 
 def _bare(command: str) -> str:
@@ -371,24 +392,20 @@ def _base(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
+def sort(command: str) -> str:
+    """What a command checks that a failure of it says: `test`, `lint`, `all`, or else `build`; of git the command."""
+    words = _words(command)
+    other = "all" if ALL.search(words) else words if words.startswith("git ") else "build"
+    return next((name for name, one in SORTS.items() if one.search(words)), other)
+
+
 def _checks(command: str) -> frozenset[str]:
-    """What a command that passed has checked: `test`, `build`, `lint`; nothing if it installs or starts something."""
+    """What a command that passed has checked; nothing if it installs or starts something."""
     words = _words(command)
     if ALL.search(words):
-        return frozenset({"test", "build", "lint"})
-    if TESTS.search(words):
-        return frozenset({"test", "build"})
-    if BUILDS.search(words):
-        return frozenset({"build"})
-    return frozenset({"lint"}) if LINTS.search(words) else frozenset()
-
-
-def _needs(command: str) -> frozenset[str]:
-    """Which of these checks a run must make to say that what failed here does not any more."""
-    words = _words(command)
-    if TESTS.search(words):
-        return frozenset({"test"})
-    return frozenset({"lint"}) if LINTS.search(words) else frozenset({"build"})
+        return frozenset({*SORTS, "all"})
+    found = frozenset(name for name, one in SORTS.items() if one.search(words))
+    return found | {"build"} if "test" in found else found
 
 
 def _scope(command: str) -> frozenset[str]:
@@ -407,25 +424,12 @@ def _scope(command: str) -> frozenset[str]:
 
 
 def _covers(run: CommandRun, other: CommandRun) -> bool:
-    """Whether what a run checked has all that failed in another one of the same command."""
-    scope, asked = _scope(run.command), _scope(other.command)
-    if not scope:
-        return True
-    if asked and all(any(_within(path, one) for one in scope) for path in asked):
-        return True
-    failed = [f"{found[1] or ''}{found[2]}" for line in other.failing if (found := PACKAGE.match(line)) is not None]
-    if failed:
-        return all(any(f"/{path}".endswith(f"/{one}") for one in scope) for path in failed)
-    places = [
-        found[0].rpartition(":")[0].rpartition("(")[0] or found[0]
-        for line in other.failing
-        for found in FILE.finditer(line)
-    ]
-    return bool(places) and all(
-        any(_within(path.replace("\\", "/").removeprefix("./"), one) for one in scope) for path in places
-    )
-
-
-def _within(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or in it."""
-    return path == folder or path.startswith(f"{folder}/")
+    """Whether what a run checked has all that failed in another one of the same command: packages, files, or else what
+    this one was given.
+    """
+    scope = _scope(run.command)
+    packages = [f"{found[1] or ''}{found[2]}" for line in other.failing if (found := PACKAGE.match(line)) is not None]
+    places = [found[0].rstrip("0123456789").rstrip(":(") for line in other.failing for found in FILE.finditer(line)]
+    failed = packages or places or [*_scope(other.command)]
+    paths = [f"/{path}/".replace("\\", "/").replace("/./", "/") for path in failed]
+    return not scope or (bool(paths) and all(any(f"/{one}/" in path for one in scope) for path in paths))

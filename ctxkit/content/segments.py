@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +18,6 @@ from ctxkit.content.facts import (
     SENTENCE,
     WORD,
     Fact,
-    defines,
     has_passed,
     line_facts,
     may_fail,
@@ -28,13 +26,10 @@ from ctxkit.content.facts import (
 )
 from ctxkit.content.failures import SHORTEST, is_failing
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named
-from ctxkit.content.line_heads import DiffLine, Heads, LineHeads
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 from ctxkit.core.text.utf8 import utf8
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
-FILED = frozenset({SegmentKind.INPUT, SegmentKind.RESULT})
-"""Kinds of segments that have lines of a file."""
 FRAMED = SHOWN | {SegmentKind.SUMMARY}
 """Kinds of segments in which programs write lines of their own."""
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
@@ -58,39 +53,11 @@ LISTED = re.compile(
 """Matches the line of a notice below which tools, agents or skills are listed."""
 REMINDED = "</system-reminder>"
 """The end of such a notice."""
-SECTION = re.compile(r"\s*(?=#|.{3,80}(?::|\*\*)\s*$)(?:#+ +|\d+[.)] +)?(?:\*\*)?(\w[\w /&,-]{2,60}?):?(?:\*\*)?:?\s*$")
-"""Matches a heading of a model's summary: it has a mark, or a colon at its end."""
-OPEN_SECTION = re.compile(r"request|intent|goal|objective|pending|open|remaining|todo|current|next|constraint")
-"""Matches headings of what is asked, and of what is not done."""
-FINISHED = re.compile(r"\bfiles?\b|\bcode\b|concept|error")
-"""Matches headings of what can be read again, or is solved."""
 NOTHING = frozenset[str]()
-NO_HEADS: Heads = ()
 MOST = 32_768
 """The most lines that are held; of more, the better half is kept. A summary of so many has half a million tokens."""
-WHOLE = "whole"
-Whole = tuple[str, Identifier]
-"""Marks that an item is kept with its whole line, without which it may be of little use."""
-
-
-NEW_TEXTS = frozenset({"new_string", "newText", "new_str"})
-"""Arguments with the text that an edit puts in."""
 TYPED, ENDING = 2000, 500
 """The first and the last characters of a person's message that count as typed. What is between them is pasted."""
-WRITTEN = frozenset({"content", "file_text", "contents"})
-"""Arguments with the text of a whole file."""
-CHANGED = OLD_TEXTS | NEW_TEXTS | WRITTEN
-OPEN_EDITS = 1000
-"""How many edits wait for their results."""
-
-
-class _Edit(NamedTuple):
-    """The lines of a file that an edit takes out and puts in. `is_whole`: it writes the whole file anew."""
-
-    file: str
-    old: set[str]
-    new: set[str]
-    is_whole: bool = False
 
 
 class Fragment(msgspec.Struct, gc=False):
@@ -98,8 +65,7 @@ class Fragment(msgspec.Struct, gc=False):
 
     `piece`: the place of its segment; `line`: the number of its line there, without blank lines; `part`: the place of
     the fragment in the line; `at`: how far back it is, from 0 (the newest) to 1, in characters; `often`: how many times
-    it occurs; `whole`: whether it is the whole line; `heads`: the lines of its segment that it needs above it;
-    `is_signed`: it begins with the sign of a patch.
+    it occurs; `whole`: whether it is the whole line.
     """
 
     piece: int
@@ -111,23 +77,16 @@ class Fragment(msgspec.Struct, gc=False):
     facts: tuple[Fact, ...] = ()
     often: int = 1
     whole: bool = True
-    heads: Heads = ()
-    is_signed: bool = False
 
     @property
     def words(self) -> str:
-        """The text without outer blanks and sign: what tells whether two lines are equal."""
-        return self.text[self.is_signed and self.whole :].strip()
+        """The text without outer blanks: what tells whether two lines are equal."""
+        return self.text.strip()
 
     @property
-    def is_head(self) -> bool:
-        """Whether it is a head of other lines, which is shown with any of them."""
-        return bool(self.heads) and self.heads[-1][0] == self.line
-
-    @property
-    def keeps(self) -> tuple[Identifier | Fact | Whole, ...]:
-        """Its items and facts; and its items with their line, if it is a whole line."""
-        return *self.items, *self.facts, *((WHOLE, item) for item in self.items if self.whole)
+    def keeps(self) -> tuple[Identifier | Fact, ...]:
+        """Its items and facts."""
+        return *self.items, *self.facts
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -151,13 +110,8 @@ class Fragments:
         self.pieces: dict[int, TextSegment] = {}
         self._read = 0
         self._total = 0
-        self._edits: dict[str, dict[str, _Edit]] = {}
-        """Call -> its edits that wait for the result."""
-        self._lines_of: dict[str, set[str]] = {}
-        """File -> its lines, as a call or a result has them."""
         tasks = newest_tasks(self._measured(pieces))
         for place, piece in enumerate(pieces):
-            self._replace(piece)
             if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
                 self._read += len(piece.text) + 1
                 continue
@@ -183,75 +137,32 @@ class Fragments:
             self._total += len(piece.text) + 1
             yield piece
 
-    def _replace(self, piece: TextSegment) -> None:
-        """Drops lines of a file that an edit took out of it, once the edit's result says that it did."""
-        if piece.kind == SegmentKind.INPUT and piece.argument in CHANGED and piece.file:
-            edit = self._edit(piece, piece.key.rpartition(".")[0])
-            lines = edit.old if piece.argument in OLD_TEXTS else edit.new
-            lines.update(line.strip() for line in piece.text.split("\n"))
-        elif piece.kind == SegmentKind.RESULT and piece.call in self._edits:
-            made = self._edits.pop(piece.call)
-            for edit in made.values() if not piece.failed else ():
-                for line in (self._lines_of.pop(edit.file, set()) if edit.is_whole else edit.old) - edit.new:
-                    known = self._found.get(line)
-                    if known is not None and self.pieces[known.piece].file == edit.file:
-                        del self._found[line]
-
-    def _edit(self, piece: TextSegment, key: str = "") -> _Edit:
-        """The edit of a call that waits for its result. `key`: which of the call's edits."""
-        edits = self._edits.setdefault(piece.call, {})
-        if len(self._edits) > OPEN_EDITS:
-            del self._edits[next(iter(self._edits))]
-        return edits.setdefault(key, _Edit(piece.file, set(), set(), piece.argument in WRITTEN))
-
-    def _patch(self, piece: TextSegment, role: DiffLine, words: str) -> None:
-        """Notes a line that a patch of one file takes out, puts in, or leaves."""
-        if piece.file and piece.call and len({touch.path for touch in piece.touches}) < 2:
-            edit = self._edit(piece)
-            (edit.old if role == DiffLine.OLD else edit.new).add(words)
-
     def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
         """Keeps only these lines, their segments, and the segments at `places`."""
         self._found = {one.words: one for one in lines}
-        self._lines_of = {file: some & self._found.keys() for file, some in self._lines_of.items()}
         self.pieces = {place: self.pieces[place] for place in (*(one.piece for one in lines), *places)}
 
     def _cut(self, place: int, piece: TextSegment) -> Iterator[tuple[str, Fragment]]:
         """Yields the fragments of a segment, each with its text without outer blanks."""
         begins, self._read = self._read, self._read + len(piece.text) + 1
         number, read, length = 0, 0, len(piece.text)
-        section = ""
         facts_of = _FragmentFacts(piece).of
-        is_typed, is_summary = piece.kind == SegmentKind.USER, piece.kind == SegmentKind.SUMMARY
-        is_framed, is_script = piece.kind in FRAMED, piece.is_script
-        is_listing = piece.kind == SegmentKind.NOTICE and LISTING.match(piece.text) is not None
-        is_filed = piece.file and piece.kind in FILED
-        is_listed = False
-        is_change = piece.kind == SegmentKind.INPUT and bool(piece.file) and piece.argument not in CHANGED
-        above = LineHeads(piece.text, is_prose=piece.kind in PROSE or _is_written(piece), is_change=is_change)
-        has_heads, heads, is_signed = above.is_needed, NO_HEADS, False
+        is_typed, is_framed, is_notice = (
+            piece.kind == SegmentKind.USER, piece.kind in FRAMED, piece.kind == SegmentKind.NOTICE
+        )  # fmt: skip
+        is_listing, is_listed = is_notice and LISTING.match(piece.text) is not None, False
         for line in piece.text.split("\n"):
             begins += len(line) + 1
             is_asked = is_typed and (read < TYPED or length - read < ENDING)
             read += len(line) + 1
             bare = line.strip()
-            if has_heads:
-                role, heads = above.read(line, number + 1)
-                is_signed = is_change and role >= DiffLine.OLD
-                if is_signed:
-                    self._patch(piece, role, bare := line[1:].strip())
-                if role == DiffLine.NOISE or (is_signed and (role == DiffLine.OLD or not bare)):
-                    number += bool(line.strip())
-                    continue
             if not bare:
                 continue
             number += 1
             if is_listed:
                 is_listed = REMINDED not in line
                 continue
-            is_listed = piece.kind == SegmentKind.NOTICE and LISTED.match(line) is not None and REMINDED not in line
-            if is_summary and (found := SECTION.match(line)) is not None:
-                section = found[1].lower()
+            is_listed = is_notice and LISTED.match(line) is not None and REMINDED not in line
             if is_framed and NOISE.fullmatch(bare):
                 continue
             whole = not _is_long(piece.kind, line)
@@ -260,27 +171,20 @@ class Fragments:
                 if is_listing and part:
                     break
                 words = bare if whole else text.strip()
-                facts = facts_of(text, words, section, is_asked=is_asked)
+                facts = facts_of(text, words, is_asked=is_asked)
                 known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
-                if is_script and facts:
+                if piece.is_script and facts:
                     items = tuple(
                         dict.fromkeys([*items, *(Identifier(IdentifierKind.COMMAND, one) for _, one in facts)])
                     )
                 often = known.often + 1 if known is not None else 1
-                if is_filed:
-                    self._lines_of.setdefault(piece.file, set()).add(words)
-                yield words, Fragment(place, number, part, text, at, items, facts, often, whole, heads, is_signed)
+                yield words, Fragment(place, number, part, text, at, items, facts, often, whole)
 
 
 def fragments(pieces: Sequence[TextSegment]) -> list[Fragment]:
     """All fragments of these segments, in order."""
     return Fragments(pieces).lines
-
-
-def _is_written(piece: TextSegment) -> bool:
-    """Whether it is of a file that has lists as prose has them."""
-    return piece.file.lower().endswith((".md", ".mdx", ".rst", ".txt"))
 
 
 def _is_long(kind: SegmentKind, line: str) -> bool:
@@ -314,15 +218,12 @@ class _FragmentFacts:
         self._is_result = piece.kind == SegmentKind.RESULT
         self._is_shown = piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE)
         self._failed, self._is_searched = piece.failed, self._is_result and may_fail(piece)
-        self._reports = piece.reports
-        self._is_said = self._reports or piece.kind in (SegmentKind.ASSISTANT, SegmentKind.SUMMARY)
+        self._is_said = piece.kind in (SegmentKind.ASSISTANT, SegmentKind.SUMMARY)
         self._ends = frozenset(_ends(piece.text)) if piece.kind == SegmentKind.ASSISTANT else NOTHING
         """Sentences that count by their place."""
 
-    def of(self, text: str, words: str, section: str, *, is_asked: bool) -> tuple[Fact, ...]:
-        """The facts of a fragment. `words`: it without outer blanks; `section`: the heading of a summary that it stands
-        below; `is_asked`: a person typed it.
-        """
+    def of(self, text: str, words: str, *, is_asked: bool) -> tuple[Fact, ...]:
+        """The facts of a fragment. `words`: it without outer blanks; `is_asked`: a person typed it."""
         found = self._counted(text)
         is_counted = bool(found)
         if self._is_result:
@@ -330,16 +231,11 @@ class _FragmentFacts:
         if is_asked:
             found.append(("asked", words))
         elif self._is_said:
-            name = "reported" if self._reports or FINISHED.search(section) else "said"
-            name = "open" if OPEN_SECTION.search(section) else name
             found += [
-                ("placed" if one in self._ends else name, one) for one in sentences(text) if not one.endswith(":")
+                ("placed" if one in self._ends else "said", one) for one in sentences(text) if not one.endswith(":")
             ]
-        if self._is_shown:
-            if not is_counted and len(words) >= SHORTEST and (self._failed or self._fails(text)):
-                found.append(("failures", ALIKE.sub("0", words)))
-            if defines(text):
-                found.append(("signatures", words))
+        if self._is_shown and not is_counted and len(words) >= SHORTEST and (self._failed or self._fails(text)):
+            found.append(("failures", ALIKE.sub("0", words)))
         return tuple(found)
 
     def _fails(self, text: str) -> bool:

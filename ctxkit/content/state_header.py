@@ -8,50 +8,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
-from ctxkit.content.failures import CommandRuns
+from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
-from ctxkit.core.text.utf8 import utf8
 
 HEADER, REQUESTED = "State", "Last request: "
 """The title of the state, and how its line begins that quotes the newest request."""
-SHARE = 0.12
-"""The most that the state may take of a summary."""
-REQUEST = 0.5
-"""The most that the last request may take of the state."""
-SHOWN, FAILED, EDITED, RULES = 12, 2, 12, 6
-"""The most lines of a failing command, failing commands, edited files, and rules of the user."""
-CUT = "…"
-LETTERS = 4
-"""About how many characters a token has."""
+SHARE, REQUEST = 0.16, 0.5
+"""The most that the state may take of a summary, and the last request of the state."""
+SHOWN, RULES = 12, 6
+"""The most lines of a failing command; and rules of the user, messages of a request, or edited files."""
+LETTERS, MARK = 4, 3
+"""About how many characters a token has; and the most tokens of a mark of what is left out."""
+LONGEST = 240
+"""The most characters of a rule, of what was announced, or of a command."""
+ENDING = 2000
+"""The last characters of what the model said, in which its last sentence is looked for."""
 RULE = re.compile(
     r"(?:^[\W\d_]*|[,;:.!–—-]\s+|\(|"
     r"\b(?:please|you|we|and|but|so|then|or|just|also|always|bitte|aber|und|mais|et|y|pero) )"
     r"(?:do not|don['’]?t|never|always|only|make sure|be sure|avoid|keep|prefer|no need|"
     r"niemals|nie|immer|nur|keine?n?|nicht|ne \w+ (?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|"
-    r"toujours|nunca|siempre|solo|no \w+)\b|"
-    r"^(?!(?:i|it|this|that|the|they|there)\b).*\bwithout \w+ing\b|\bmust(?:n['’]t)?\b|"
-    r"\bshould(?:n['’]t| (?:not|never|always|only))\b|"
+    r"toujours|nunca|siempre|solo)\b|(?:^[\W\d_]*|\b(?:y|pero|please) )no \w+\b|\b(?:but|please) use \w|"
+    r"^(?!(?:i|it|this|that|the|they|there)\b).*\b(?:without \w+ing\b|(?<!the )first(?: \([^()]*\))?\W*$)|"
+    r"\bmust(?:n['’]t)?\b|\bshould(?:n['’]t| (?:not|never|always|only|first))\b|\bmake sure (?:you|to)\b|"
     r"\b(?:bitte|du|ihr|wir)\b.*\b(?:nicht|keine?n?)\b|\bil ne faut (?:pas|jamais)\b|"
     r"不要|必须|不能|不得|禁止|只能|只用|只要|しないで|ないでください|必ず",
     re.I,
 )
 """Matches a sentence of the user that sets a rule, by words at its start, behind a mark or behind a word of address."""
 TOLD = re.compile(
-    r"\s*\||.*\?[\s\W]*$|.*\bdo you (?:think|know|see)\b|(?:\W*\w+){1,4}\W*:\s*$|"
+    r"\s*\||\s*\[[\w:. -]+\]\s|.*\?[\s\W]*$|.*\? = \W*(?:no answer|you (?:decide|choose|pick)|up to you|your c)|"
+    r".*\bdo you (?:think|know|see)\b|(?:\W*\w+){1,4}\W*:\s*$|"
     r".*\b(?:whether|(?:question|point) is|things? (?:we|you) should|and only \w+s|"
     r"should be (?:good|fine|ok(?:ay)?))\b",
     re.S | re.I,
 )
-"""Matches a row of a table, a question, a heading, or what is only weighed: they set no rule."""
-SHOULD = re.compile(r"\bshould\b", re.I)
-"""Matches a question whose answer sets a rule."""
+"""Matches a row of a table, a line of a log, a question, one that nobody answered, a heading, or what is only weighed:
+they set no rule.
+"""
 WEIGHED = re.compile(
-    r"\W*(?:(?:so|and|but|also|then|maybe|perhaps|i (?:think|guess|wonder)) )*"
+    r"\W*(?:(?:so|and|but|also|then|maybe|perhaps|yes|no|ok|i (?:think|guess|wonder)),? )*"
     r"(?:(?:should|shall)\b(?! (?:not|never|always|only))|(?:does|did|is|are|was|why|how|what|which|where|when|who) "
     r"(?:i|we|you|he|she|it|they|the|this|that|these|those|a|an|our|your|my)\b|"
     r"(?:could|can|would|will) (?:i|we|he|she|it|they|the|this|that|these|those|our|my)\b|do (?:i|we|you|they)\b|"
@@ -60,69 +63,42 @@ WEIGHED = re.compile(
     re.I,
 )
 """Matches the start of a question without its mark, of a thought, and of what somebody lacks: they set no rule."""
-WRONG = re.compile(
-    r"\b(?:wrong (?:chat|window|session|tab|thread|terminal|conversation)|"
-    r"(?:ignore|disregard|forget|skip) (?:(?:my|the|that|this) )?(?:last|previous|above|earlier)"
-    r"(?: (?:message|one|request|prompt|question|comment))?|"
-    r"falsche[rs]? (?:chat|fenster|sitzung)|(?:ignorier|vergiss)\w* (?:meine|die) letzte (?:nachricht|frage)|"
-    r"oublie[zs]? mon (?:dernier )?message|ignora mi último mensaje)|发错了|忽略(?:上一条|刚才)的?(?:消息)?",
+DOCUMENT = re.compile(r"^#{1,6} \S", re.M)
+"""Matches a heading: below it stands a plan or a page, and no sentence of a person."""
+GOES_ON = re.compile(
+    r"\W*(?:please )?(?:continue|go on|keep going|carry on|resume|proceed|weiter|继续)\b|"
+    r"\W*(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|go|ahead|do|it|that|so|please|try|again|retry|thanks?|never ?mind|"
+    r"both|all|none|ja|nein|no|nope|oui|non|s[ií]|claro|mach|[好对是行]|可以|はい|いい)\b\W*){1,4}$",
     re.I,
 )
-"""Matches words that take the message before back."""
-DECLINED = re.compile(
-    r"\b(?:never ?mind|scratch that|(?:ignore|disregard|forget|scratch) (?:that|this|it|what i (?:just )?"
-    r"(?:said|wrote|asked|typed))|vergiss (?:das|es)|schon gut|oublie[zs]? (?:ça|cela)|laisse tomber|"
-    r"olvid[ae] (?:eso|lo anterior)|déjalo)|算了",
-    re.I,
-)
-"""Matches words that do so too, if nothing was done for it yet; else they decline what the model offers."""
-POLITE = frozenset({
-    "a", "about", "ah", "another", "bad", "bitte", "by", "chat", "danke", "das", "der", "désolé", "de", "for",
-    "gracias", "i", "im", "in", "it", "just", "le", "meant", "merci", "message", "mistake", "my", "no", "oh", "ok",
-    "oops", "pardon", "perdón", "please", "pls", "posted", "pour", "sent", "sorry", "thank", "thanks", "that",
-    "the", "this", "to", "typed", "wait", "war", "was", "you",
-})  # fmt: skip
-"""Words around these that ask for nothing."""
-CLAUSE = re.compile(r"[,;:.!?\n()–—。，！？]|\s-\s")
-"""Matches the end of a clause."""
-BRIEF, SHORT = 5, 40
-"""The most words and characters of a request that needs what it answers to be understood: `yes, do that`."""
-GO = re.compile(
-    r"\W*(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|go|do (?:it|that|so)|please do|proceed|continue|let'?s|option|both|all|"
-    r"none|the (?:first|second|third|last)|\d+|ja|nein|no|oui|non|s[ií]|claro|weiter|mach)\b|[好对是行]|可以|继续|"
-    r"はい|いい)",
-    re.I,
-)
-"""Matches a request that answers the model, whether it asked or not."""
-CHOICE = re.compile(
-    r"\W*(?:(?:let'?s )?(?:try|do|take|use|with|go with) )?(?:option |number |#)?(\d)(?:\b|(?=\D))", re.I
-)
-"""Matches a request that chooses an option by its number."""
+"""Matches a message that says nothing without the request that it goes on with: `yes, do that`."""
 ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
 """Matches a question of the model with the answer that the user chose."""
-WRAPPERS = ("current_datetime", "system_reminder", "system-reminder", "system_notification", "ide_opened_file",
-    "ide_selection")  # fmt: skip
-"""Tags of what programs put before and behind what somebody typed."""
+WRAPPED = re.compile(r"<(current_datetime|system[_-]reminder|system_notification|ide_opened_file|ide_selection)>")
+"""Matches the tag of what programs put before and behind what somebody typed."""
 GAP = 3
 """The most that the numbers of two messages differ that the user typed one after the other: of what a program's
 compaction took out between two, nobody knows who spoke.
 """
-MESSAGES = 6
-"""The most messages of a request."""
-UNSAID = frozenset({"No response requested."})
-"""What programs put into the place of an answer."""
-SLASH = re.compile(r"<command-name>(/?[\w:-]+)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.S)
-"""Matches a command that the user typed to the program itself."""
+UNSAID = re.compile(r"No response requested\.|You['’]ve hit your .*limit")
+"""Matches what programs put into the place of an answer."""
+STOPPED = re.compile(r"\[Request interrupted|<turn_aborted>")
+"""Matches a notice that the user stopped the model: what was asked is not done, and the next message adds to it."""
+SLASH = re.compile(r"<command-name>/?([\w:-]+)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.S)
+"""Matches a command that the user typed."""
+STEERS = (
+    " about add-dir agents approvals auth autocompact bashes branch bug changelog chat clear color compact config"
+    " context continue copy cost doctor effort exit export extra-usage fast feedback help hooks hotkeys ide"
+    " install-github-app keybindings login logout marketplace mcp memory model new output-style permissions plugin"
+    " plugins quit privacy-settings release-notes reload-plugins rename resume rewind sandbox session settings"
+    " share skills stats status statusline stickers tasks terminal-setup theme thinking todos tools tree undo"
+    " upgrade usage vim "
+)
+"""Commands that steer the program, and ask for no work."""
 LOOKS = frozenset({"pattern", "query", "regex"})
 """Arguments of calls that search."""
-PATTERN = 60
-"""The most characters of what a call looks for."""
-ENDING = 2000
-"""The last characters of what the model said, in which its last sentence and its options are looked for."""
-LEAST = 40
-"""The fewest characters that are left of a line of a request that is cut."""
-LONGEST = 240
-"""The most characters of a rule, or of what was announced."""
+AWAY = re.compile(r"(?:/private)?/(?:tmp|var/folders|dev)/|.*[\\/]Temp[\\/]")
+"""Matches a path of what is thrown away."""
 
 
 class _Said(NamedTuple):
@@ -132,14 +108,13 @@ class _Said(NamedTuple):
 
 
 class StatePart(NamedTuple):
-    """A part of the state: its lines, and the segments (by place) that they are quoted from. `ends`: the last line
-    stays, if any does beside the first; `most`: the share of the room that its lines between these may use.
+    """A part of the state: its lines, and the segments (by place) that they are quoted from. `order`: which lines are
+    taken first, if not all have room; it may use REQUEST of the room then.
     """
 
     lines: list[str]
     places: tuple[int, ...] = ()
-    ends: bool = False
-    most: float = 1.0
+    order: tuple[int, ...] = ()
 
 
 class SessionState:
@@ -150,6 +125,7 @@ class SessionState:
         self._is_rule = is_rule if rule is None else rule
         newest = newest_tasks(pieces)
         self.runs = CommandRuns()
+        self.work = WorkingState()
         self.request: list[_Said] = []
         """The segments of the newest request."""
         self.tasks: list[_Said] = []
@@ -160,17 +136,13 @@ class SessionState:
         """Place of a segment of a call that searches, or of its result -> what it looks for."""
         self._looking: dict[str, str] = {}
         self._edited: dict[str, _Said] = {}
+        self._before: dict[str, list[tuple[str, _Said | None]]] = {}
+        """Call that edits -> its paths, each with the edit before."""
         self._answered = True
         """Whether the model spoke since the newest request."""
-        self.asked: _Said | None = None
-        """What the model said before the newest request."""
-        self._is_taken = False
-        """Whether the newest message took one back, and said no more."""
-        self._is_begun = False
-        """Whether a call was made for the newest request."""
+        self._is_stopped = False
+        """Whether the user stopped the model since."""
         self._dropped = set[str]()
-        self._before: tuple[list[_Said], _Said | None] = [], None
-        """The request before the newest one, and what the model had said before it."""
         for place, piece in enumerate(pieces):
             self._take(place, piece)
             if piece.is_task and newest.get(piece.tool) == piece.name and OPEN.match(piece.text):
@@ -178,60 +150,57 @@ class SessionState:
 
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)
+        self.work.add(piece)
         self._search(place, piece)
-        if piece.kind in (SegmentKind.USER, SegmentKind.NOTICE) and (text := _asked(piece)):
-            left = _beside_retraction(text) if not piece.tool and self.request else None
-            if left is not None and self._is_begun and WRONG.search(text) is None:
-                self.next = None  # what the model offered is declined
-                if not left:
-                    return
-            elif left is not None:
-                if not self._is_taken:
-                    self._take_back()
-                self._answered = True
-            self._is_taken = left is not None and not left
-            if self._is_taken:
-                return
-            if piece.tool:  # an answer to the model belongs to what was asked before
-                text = "\n".join(_answers(text)) or text
-            elif self._answered or not self._is_next(piece.name):  # what was typed in between belongs to it
-                self._before = self.request, self.asked
-                self.request, self.asked, self._is_begun = [], self.next, False
-            self.request = [*self.request, _Said(piece.name, place, text)][-MESSAGES:]
-            self.next, self._answered = None, self._answered and bool(piece.tool)
-            for one in _told(piece, text):
-                if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and self._is_rule(one):
-                    self.rules = [*(rule for rule in self.rules if rule.text != one), _Said(piece.name, place, one)]
-                    self._dropped.discard(one)
-                    self._dropped.update(rule.text for rule in self.rules[:-RULES])
-                    self.rules = self.rules[-RULES:]
+        self._edit(place, piece)
+        if text := _asked(piece):
+            self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.USER and piece.tool != "")
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
-            self._answered = self._is_begun = True
-        elif piece.kind == SegmentKind.ASSISTANT and piece.text.strip() not in UNSAID:
+            self._answered = True
+        elif piece.kind == SegmentKind.ASSISTANT and UNSAID.match(piece.text.strip()) is None:
             self._answered = True
             self.next = _Said(piece.name, place, piece.text[-ENDING:])
-        for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
-            if touch.how != "read":
-                self._edited.pop(touch.path, None)
-                self._edited[touch.path] = _Said(piece.name, place, touch.path)
+        if text or piece.kind in (SegmentKind.INPUT, SegmentKind.ASSISTANT):
+            self._is_stopped = False
+        elif STOPPED.match(piece.text) is not None:
+            self._is_stopped = True
 
-    def _take_back(self) -> None:
-        """Forgets the newest message of the request, and the rules that it set."""
-        taken = self.request[-1].name
-        self.rules = [rule for rule in self.rules if rule.name != taken]
-        self.request = [one for one in self.request if one.name != taken]
-        if not self.request:
-            self.request, self.asked = self._before
-            self._before = [], None
-
-    def _is_next(self, name: Name) -> bool:
-        """Whether a message follows the newest one of the request."""
+    def _ask(self, said: _Said, *, is_answer: bool) -> None:
         last = self.request[-1].name if self.request else None
-        return isinstance(name, int) and isinstance(last, int) and name - last <= GAP
+        is_next = isinstance(said.name, int) and isinstance(last, int) and said.name - last <= GAP
+        goes_on = self._is_stopped or (len(said.text) <= LONGEST and GOES_ON.match(said.text) is not None)
+        if not (is_answer or goes_on or (is_next and not self._answered)):
+            self.request = []
+        self.request = [one for one in self.request if one.text != said.text]
+        self.request = [*self.request[:1], *self.request[1:][2 - RULES :], said]
+        self.next, self._answered = None, self._answered and is_answer
+        told = said.text.split("\n") if is_answer else _told(said.text)
+        for one in told:
+            if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and self._is_rule(one):
+                self.rules = [*(rule for rule in self.rules if rule.text != one), said._replace(text=one)]
+                self._dropped.discard(one)
+                self._dropped.update(rule.text for rule in self.rules[:-RULES])
+                self.rules = self.rules[-RULES:]
+
+    def _edit(self, place: int, piece: TextSegment) -> None:
+        """Takes the files that a call edits; a call that was denied, or that failed to edit, edits none."""
+        if piece.kind == SegmentKind.INPUT:
+            for touch in piece.touches:
+                if touch.how != "read" and AWAY.match(touch.path) is None:
+                    known = self._edited.pop(touch.path, None)
+                    if piece.call:
+                        self._before.setdefault(piece.call, []).append((touch.path, known))
+                    self._edited[touch.path] = _Said(piece.name, place, touch.path)
+        elif piece.kind == SegmentKind.RESULT:
+            before = self._before.pop(piece.call, ())
+            if piece.failed and (not piece.runs or DENIED.match(piece.text)):
+                for path, known in reversed(before):
+                    self._edited.pop(path, None)
+                    self._edited.update({path: known} if known is not None else {})
 
     def _search(self, place: int, piece: TextSegment) -> None:
         if piece.kind == SegmentKind.INPUT and piece.argument in LOOKS and piece.call:
-            self._looking[piece.call] = _flat(piece.text)[:PATTERN]
+            self._looking[piece.call] = _flat(piece.text)[: LONGEST // 4]
         elif piece.call in self._looking and piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
             self.patterns[place] = self._looking[piece.call]
             if piece.kind == SegmentKind.RESULT:
@@ -249,117 +218,126 @@ class SessionState:
         """
         letters = room * LETTERS
         if asked := [one for one in self.request if one.name in covered]:
-            yield _request(asked, tag, int(REQUEST * letters))
-            before = self.asked
-            said = _offered(asked[-1].text, before.text) if before is not None and before.name in covered else ""
-            if before is not None and said:
-                yield StatePart([f"It answers: {tag(before.name)} {_flat(said)}"], (before.place,))
-        tasks = [one for one in self.tasks if one.name in covered]
-        if tasks:
-            lines = [
-                f"Open tasks: {tag(tasks[0].name)} {_flat(tasks[0].text)}",
-                *(f"  {_flat(one.text)}" for one in tasks[1:]),
-            ]
+            yield _request(asked, tag, max(int(REQUEST * letters), LONGEST))
+        if tasks := [one for one in self.tasks if one.name in covered]:
+            first, *others = (_flat(one.text) for one in tasks)
+            lines = [f"Open tasks: {tag(tasks[0].name)} {first}", *(f"  {one}" for one in others)]
             yield StatePart(lines, tuple(one.place for one in tasks))
-        for run in reversed(self.runs.open[-FAILED:]):
-            if run.name in covered:
-                mended = " (what it names was edited since)" if self.runs.was_edited(run) else ""
-                lines = [f"Failing: {tag(run.name)} {_flat(run.command)[:LONGEST]}{mended}"]
-                yield StatePart([*lines, *(f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))], (run.place,))
+        if failed := self._failed(covered):
+            lines = [line for run in failed for line in self._failing(run, tag, letters // 5)]
+            yield StatePart(lines, tuple(run.place for run in failed))
+        yield from map(StatePart, self.work.lines(covered, tag))
         if self.next is not None and self.next.name in covered and (said := _last(self.next.text)):
             yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
+        if edited := self._since(covered, tag):
+            yield StatePart([edited])
+        known = {one.name for one in self.request}
+        if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in known]:
+            lines = [f"  {tag(one.name)} {_flat(one.text)}" for one in rules]
+            lines[0] = f"The user's rule: {lines[0].lstrip()}"
+            lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
+            yield StatePart(lines, tuple(one.place for one in rules))
+
+    def _failed(self, covered: Names) -> list[CommandRun]:
+        """The newest failing run, and the newest before it that checks something else."""
+        newest = {sort(run.command): run for run in self.runs.open}
+        found = sorted(newest.values(), key=lambda run: run.place)[:-3:-1]
+        return [run for run in found if run.name in covered] if found and found[0].name in covered else []
+
+    def _failing(self, run: CommandRun, tag: Callable[[Name], str], letters: int) -> Iterator[str]:
+        """Yields the lines of a failing run. `letters`: the most of its command, so that its lines have room."""
+        mended, green = "", self.runs.green
+        if self.runs.was_edited(run):
+            mended = " (what it names was edited since)"
+        elif green is not None and green.place > run.place:
+            mended = f" ({tag(green.name)} passed since: {_flat(green.command)[: LONGEST // 6]})"
+        yield f"Failing: {tag(run.name)} {_flat(run.command)[: min(letters, LONGEST)]}{mended}"
+        yield from (f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))
+
+    def _since(self, covered: Names, tag: Callable[[Name], str]) -> str:
+        """The line of the files that were edited since a run passed, or at all; "" without any."""
         green = self.runs.green
-        if green is not None:
-            since = [one for one in self._edited.values() if one.place > green.place and one.name in covered]
-            if since:
-                listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-EDITED:])
-                yield StatePart([f"Edited since {tag(green.name)} passed ({_flat(green.command)[:60]}): {listed}"])
-        older = f" ({len(self._dropped)} older left out)" if self._dropped else ""
-        for rule in reversed(self.rules):
-            if rule.name in covered and all(rule.name != one.name for one in self.request):
-                more = older if rule == self.rules[0] else ""
-                yield StatePart([f"The user's rule: {tag(rule.name)} {_flat(rule.text)}{more}"], (rule.place,))
+        place = green.place if green is not None else -1
+        since = [one for one in self._edited.values() if one.place > place and one.name in covered]
+        if not since:
+            return ""
+        head = f" since {tag(green.name)} passed ({_flat(green.command)[: LONGEST // 4]})" if green is not None else ""
+        listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-RULES:])
+        more = f" and {len(since) - RULES} other" if len(since) > RULES else ""
+        return f"Edited{head}: {listed}{more}"
 
 
 def _request(request: Sequence[_Said], tag: Callable[[Name], str], letters: int) -> StatePart:
-    """The newest request, word for word, as long as it fits, of its newest message first; of each of its messages at
-    least the first line, and of the newest one the last line: above it may stand what was pasted.
+    """The newest request, word for word: of each of its messages first the first line, and of the newest one the last
+    line (above it may stand what was pasted), then the rest of the newest, then of the others.
     """
-    said: list[list[str]] = []
-    cut = False
-    for one in reversed(request):
-        lines: list[str] = []
-        rest = one.text.strip().split("\n")
-        ending = "" if said or len(rest) == 1 or len(rest[-1]) > LONGEST else rest[-1]
-        for number, line in enumerate(rest, 1):
-            room = max(letters - (len(ending) if number < len(rest) else 0), 0 if lines else LONGEST)
-            if len(line) > room:
-                cut = True
-                while lines and not lines[-1].strip():
-                    lines.pop()
-                is_worth_it = room >= LEAST or not lines
-                lines += [f"{line[:room]} {CUT}".lstrip()] if is_worth_it else []
-                lines += [f"{'' if is_worth_it else CUT} {ending}".strip()] if ending or not is_worth_it else []
-                break
-            letters -= len(line)
-            lines.append(line)
-        said.insert(0, [f"{tag(one.name)} {lines[0]}", *lines[1:]])
-    first, *rest = (line for lines in said for line in lines)
-    places = tuple(one.place for one in request)
-    most = REQUEST if cut and len(request) == 1 else 1.0
-    return StatePart([f"{REQUESTED}{first}", *(f"  {line}" for line in rest)], places, True, most)
+    lines, firsts = list[str](), list[int]()
+    for one in request:
+        firsts.append(len(lines))
+        most = letters if one == request[-1] else max(letters // len(request), LONGEST)
+        said = [f"  {line[:most]}{' …' * (len(line) > most)}" for line in one.text.strip().split("\n")]
+        lines += [f"  {tag(one.name)} {said[0].lstrip()}", *said[1:]]
+    lines[0] = f"{REQUESTED}{lines[0].lstrip()}"
+    newest = range(firsts[-1], len(lines))
+    ends = [newest[-1]] if len(lines[-1]) <= LONGEST else []
+    order = dict.fromkeys([0, newest[0], *ends, *firsts, *newest, *range(len(lines))])
+    return StatePart(lines, tuple(one.place for one in request), tuple(order))
 
 
 def header(
     state: SessionState, covered: Names, tag: Callable[[Name], str], room: int,
     count: Callable[[Sequence[str]], Sequence[int]],
 ) -> tuple[list[str], dict[int, str]]:  # fmt: skip
-    """The lines of the state, of at most `room` tokens, and what is quoted of each segment, by place."""
+    """The lines of the state, of at most `room` tokens, and what is quoted of each segment, by place. Where some are
+    left out, the next one has a mark.
+    """
     lines: list[str] = []
     quoted: dict[int, str] = {}
-    for entry in state.entries(covered, tag, room):
-        sizes = count([f"{line}\n" for line in entry.lines])
-        taken: list[str] = []
-        last, end = _ending(entry, room, count) if entry.ends and sum(sizes) > entry.most * room else ("", 0)
-        others = room - int(entry.most * room) if last else 0
-        for line, size in zip(entry.lines[:-1] if last else entry.lines, sizes, strict=False):
-            if size > room - end - (others if taken else 0):
+    for part in state.entries(covered, tag, room):
+        sizes = count([f"{line}\n" for line in part.lines])
+        is_cut = bool(part.order) and sum(sizes) > room * REQUEST
+        left = int(room * REQUEST) if is_cut else room
+        taken: list[int] = []
+        for place in part.order or range(len(sizes)):
+            size = sizes[place] + (MARK if place and place - 1 not in taken else 0)
+            if size > (left if len(taken) > 1 else room):
                 break
-            taken.append(line)
-            room -= size
-        taken += [last] if last else []
-        room -= end
-        lines += taken
-        for place in entry.places if taken else ():
-            quoted[place] = "\n".join([quoted.get(place, ""), *taken])
+            taken.append(place)
+            left, room = left - size, room - size
+        told = [part.lines[place] for place in sorted(taken)]
+        for number, (before, place) in enumerate(pairwise(sorted(taken)), 1):
+            if place > before + 1:
+                told[number] = f"  … {told[number].lstrip()}"
+        lines += told
+        for place in part.places if told else ():
+            quoted[place] = "\n".join([quoted.get(place, ""), *told])
     return lines, quoted
 
 
-def _ending(entry: StatePart, room: int, count: Callable[[Sequence[str]], Sequence[int]]) -> tuple[str, int]:
-    """The last line of a part of the state with a mark before it, and its size; "" if only the first line has room."""
-    last = f"  {CUT} {entry.lines[-1].strip().removeprefix(CUT).strip()}"
-    first, end = count([f"{entry.lines[0]}\n", f"{last}\n"])
-    return (last, end) if len(entry.lines) > 1 and first + end <= room else ("", 0)
-
-
 def _asked(piece: TextSegment) -> str:
-    """What the user asks for in a segment: its text, or a command to the program with its arguments; "" for others."""
+    """What a person asks for with a segment: what was typed, answered, said when a call was denied, or a command with
+    its arguments; "" for what a program says, or is told.
+    """
     if piece.kind == SegmentKind.USER:
-        return _typed(piece.text)
-    found = SLASH.search(piece.text[:2000]) if piece.kind == SegmentKind.NOTICE else None
-    return f"{found[1]} {(found[2] or '').strip()}".strip() if found is not None and found[2] else ""
+        text = _typed(piece.text)
+        if piece.tool:
+            return "\n".join(_answers(text)) or text
+        return "" if text[:1] == "/" and f" {text[1:]}" in STEERS else text
+    if piece.kind == SegmentKind.RESULT and (denied := DENIED.match(piece.text)) is not None:
+        return (denied["said"] or "").removesuffix("</feedback>").strip()
+    found = SLASH.search(piece.text[:ENDING]) if piece.kind == SegmentKind.NOTICE else None
+    return (
+        f"/{found[1]} {(found[2] or '').strip()}".strip() if found is not None and f" {found[1]} " not in STEERS else ""
+    )
 
 
 def _typed(text: str) -> str:
     """A text of the user without what programs put before and behind it."""
     text = text.strip()
-    while (tag := next((one for one in WRAPPERS if text.startswith(f"<{one}>")), "")) and (
-        end := text.find(f"</{tag}>")
-    ) > 0:
-        text = text[end + len(tag) + 3 :].lstrip()
-    while tag := next((one for one in WRAPPERS if text.endswith(f"</{one}>")), ""):
-        start = text.rfind(f"<{tag}>")
-        if start < 0:
+    while (tag := WRAPPED.match(text)) is not None and (end := text.find(f"</{tag[1]}>")) > 0:
+        text = text[end + len(tag[0]) + 1 :].lstrip()
+    while text.endswith(">") and (start := text.rfind(f"<{text[text.rfind('</') + 2 :]}")) >= 0:
+        if WRAPPED.match(text, start) is None:
             break
         text = text[:start].rstrip()
     return text
@@ -370,19 +348,18 @@ def _answers(text: str) -> Iterator[str]:
     yield from (f"{_flat(asked)} = {_flat(answer)}" for asked, answer in ANSWERED.findall(text))
 
 
-def _told(piece: TextSegment, text: str) -> Iterable[str]:
-    """The sentences that a user typed in a text; of an answer each with its question."""
-    if piece.kind != SegmentKind.USER:
-        return ()
-    return list(_answers(piece.text)) or sentences(text) if piece.tool else sentences(typed(text))
+def _told(text: str) -> Iterable[str]:
+    """The sentences that a user typed in a text; of a command to the program those of its arguments."""
+    if text.startswith("/"):
+        text = text.partition(" ")[2]
+    return sentences(typed(DOCUMENT.split(text, maxsplit=1)[0]))
 
 
 def is_rule(sentence: str) -> bool:
     """Whether a sentence of the user sets a rule."""
-    asked, _, answer = sentence.rpartition("? = ")
-    if (stated := statement(sentence)) != sentence:
-        answer = sentence = stated
-    return (RULE.search(sentence) or RULE.search(answer) or SHOULD.search(asked)) is not None
+    stated = statement(sentence)
+    asked, _, answer = stated.rpartition("? = ")
+    return bool(RULE.search(stated) or RULE.search(answer) or re.search(r"\bshould\b", asked, re.I))
 
 
 def statement(sentence: str) -> str:
@@ -392,38 +369,8 @@ def statement(sentence: str) -> str:
     if TOLD.match(sentence) is not None:
         return ""
     if "? = " not in sentence and WEIGHED.match(sentence) is not None:
-        return sentence.partition(",")[2].strip()
+        return statement(sentence.partition(",")[2].strip())
     return sentence
-
-
-def _beside_retraction(text: str) -> set[str] | None:
-    """What else a message asks for, in words, that begins by taking something back, in a clause that says no more;
-    None: it takes nothing back.
-    """
-    for clause in CLAUSE.split(text[:LONGEST].lower()):
-        if _beside(clause):
-            return None
-        if WRONG.search(clause) is not None or DECLINED.search(clause) is not None:
-            return _beside(text.lower())
-    return None
-
-
-def _beside(text: str) -> set[str]:
-    """The words of a text in small letters, without those that take something back, and polite ones."""
-    return set(WORD.findall(DECLINED.sub(" ", WRONG.sub(" ", text)))) - POLITE
-
-
-def _offered(request: str, before: str) -> str:
-    """What of the model's words before it a request answers: the option whose number it begins with, or the last
-    sentence, if the request is short, and a go-ahead or behind a question; else "".
-    """
-    if (number := CHOICE.match(request)) is not None:
-        option = re.search(rf"^\W*(?:option )?{number[1]}[.):].*", before, re.M | re.I)
-        if option is not None:
-            return option[0].strip()[:LONGEST]
-    said = _last(before)
-    is_short = len(WORD.findall(request)) <= BRIEF and len(utf8(request)) <= SHORT
-    return said if is_short and (said.endswith(("?", "？")) or GO.match(request) is not None) else ""
 
 
 def _last(text: str) -> str:

@@ -175,12 +175,9 @@ class SummaryLines:
         found = fragments(pieces)
         worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []))
         lines = [
-            Line(
-                one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, members[one.piece][one.line - 1],
-                tuple(members[one.piece][number - 1] for number, _ in one.heads),
-            )
+            Line(one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, members[one.piece][one.line - 1])
             for place, one in enumerate(found)
-        ]  # fmt: skip
+        ]
         said = fragments([_BARE._replace(text="\n".join(self._rows[place].text for place in sorted(head)))])
         there = {kept for one in said for kept in one.keeps}
         taken = cover(lines, worth.of, self._heading, ALL, there)
@@ -188,7 +185,6 @@ class SummaryLines:
         spans = self._spans(found, members)
         parts: dict[_Part, None] = {}
         for place in (*taken, *sorted(rest, reverse=True)):
-            parts.update({_Part(at, 0, len(self._rows[at].text)): None for at in lines[place].heads})
             parts[spans[place]] = None
         seen = {part.row for part in parts}
         others = [place for places in reversed(members) for place in reversed(places) if place not in seen]

@@ -47,8 +47,6 @@ class SegmentKind(IntEnum):
 
 SHOWN = frozenset({SegmentKind.RESULT, SegmentKind.NOTICE})
 """Kinds that may show files."""
-REPORTS = re.compile(r"(?:Task|Agent)(?:Output)?$|(?:dispatch|spawn|wait)_agent$", re.I)
-"""Tools with results that are the report of another agent."""
 ANSWERS = re.compile(r"(?:AskUserQuestion|ask_?user|ask_followup_question|request_user_input)", re.I)
 """Tools with results that are a person's answer."""
 QUEUED = re.compile(
@@ -58,6 +56,14 @@ QUEUED = re.compile(
 """A reminder with a message that the user typed while the model worked."""
 REPORTED = "<task-notification>"
 """The start of a report of another agent that the program adds as a message."""
+UNTYPED = (
+    "<command-name>",
+    "<command-message>",
+    "Base directory for this skill:",
+    "Operation stopped by hook:",
+    REPORTED,
+)
+"""How texts begin that nobody typed, or only to the program, whatever stands below."""
 
 
 class TextSegment(NamedTuple):
@@ -87,13 +93,6 @@ class TextSegment(NamedTuple):
     def runs(self) -> bool:
         """Whether it is the call or the result of a shell."""
         return bool(SHELL.search(self.tool) or POWER.search(self.tool))
-
-    @property
-    def reports(self) -> bool:
-        """Whether it is the report of another agent."""
-        if self.kind == SegmentKind.RESULT:
-            return REPORTS.match(self.tool) is not None
-        return self.kind == SegmentKind.NOTICE and self.text.lstrip().startswith(REPORTED)
 
     @property
     def is_task(self) -> bool:
@@ -184,7 +183,7 @@ def _is_slash(content: Content) -> bool:
     if content.rows and content.rows[0].get("isMeta") is True:
         return True
     first = next((part.text for part in content.parts if isinstance(part, Text)), "")
-    return first.lstrip().startswith(("<command-name>", "<command-message>", "Base directory for this skill:"))
+    return first.lstrip().startswith(UNTYPED)
 
 
 def all_pieces(messages: Iterable[tuple[Name, Content]]) -> list[TextSegment]:

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxkit.content.facts import sentences
 from ctxkit.content.identifiers import Identifier, IdentifierKind, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
 
-ENDING, WORDS = 400, 80
-"""The last characters of what the model said, in which the reason for a call is looked for, and the most of these."""
 NAMED = 3
 """How many of the newest messages a file keeps."""
 
@@ -20,7 +17,7 @@ NAMED = 3
 class File(msgspec.Struct):
     """A file. `text`: its path, as calls write it; `edited`: a call changed it, else it was only read; `names`: the
     newest messages that touch it; `at`: how far back the newest is, as a share of all segments; `often`: how many times
-    it is touched; `why`: what the model said before it read it.
+    it is touched.
     """
 
     text: str
@@ -28,13 +25,11 @@ class File(msgspec.Struct):
     names: list[Name]
     at: float
     often: int = 1
-    why: str = ""
 
     @property
     def line(self) -> str:
         """What a list says of it, but for the messages."""
-        path = " ".join(self.text.split("\n")) if "\n" in self.text else self.text
-        return path if self.edited or not self.why else f"{path} ({self.why})"
+        return " ".join(self.text.split("\n"))
 
     @property
     def fact(self) -> tuple[str, str]:
@@ -58,26 +53,13 @@ MOST = 8192
 def touched(pieces: Sequence[TextSegment]) -> list[File]:
     """The files that the calls of these segments touch, the longest untouched first."""
     found: dict[str, File] = {}
-    why = ""
     for place, piece in enumerate(pieces):
-        if piece.kind == SegmentKind.ASSISTANT:
-            why = _why(piece.text[-ENDING:])
-        elif piece.kind in (SegmentKind.USER, SegmentKind.RESULT):
-            why = ""
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             known = found.pop(touch.path, None) or File(touch.path, edited=False, names=[], at=1.0, often=0)
             known.names = [*(name for name in known.names if name != piece.name), piece.name][-NAMED:]
             known.edited, known.often = known.edited or touch.how != "read", known.often + 1
-            known.why = why or known.why
             known.at = 1 - (place + 1) / len(pieces)
             found[touch.path] = known
             if len(found) > MOST:
                 del found[next(iter(found))]
     return list(found.values())
-
-
-def _why(text: str) -> str:
-    """The last sentence of what the model said before a call; "" if it is long."""
-    said = [one for one in sentences(text) if one.count(" ") > 1]
-    words = " ".join(said[-1].split()).rstrip(":.") if said else ""
-    return words if len(words) <= WORDS else ""

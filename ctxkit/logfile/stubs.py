@@ -138,6 +138,22 @@ def of_parts(parts: Sequence[Part]) -> Any:
     return next(lines([Content("user", list(parts))]))["content"]
 
 
+def of_content(content: Content) -> Any:
+    """The stub with which a message is whole again; None if it has what no stub has: thinking, pictures of a result."""
+    named: list[dict[str, Any]] = []
+    for part in content.parts:
+        if isinstance(part, Call):
+            named.append(of_call(part, part.arguments))
+        elif isinstance(part, Result):
+            texts = [Text(part.content)] if isinstance(part.content, str) else part.content
+            if not all(isinstance(one, Text) for one in texts):
+                return None
+            named.append(of_result(part, "\n".join(one.text for one in texts if isinstance(one, Text))))
+    if named or any(isinstance(part, Thinking) for part in content.parts):
+        return named or None
+    return of_parts(content.parts)
+
+
 def _by_id(stub: Any) -> dict[tuple[bool, str], Call | Result]:
     """(whether it is a call, id) -> its replacement; empty for a stub that has other parts too."""
     parts = [part_of(one) for one in stub] if isinstance(stub, list) else []

@@ -51,7 +51,7 @@ def test_whole() -> None:
     assert lines[5] == "" and lines[6].startswith("[messages 2-5 in short, word for word")
     assert text.count("The cart is wrong by a cent.") == 1 and lines[7:9] == ["", "State:"]
     assert "#3 Bash $ pytest -q" in text and "Failing: #4 pytest -q\n  E   AssertionError: 1.19 != 1.2" in text
-    assert "Decisions: #5 I decided to use Decimal" in text
+    assert "Said last: #5 I decided to use Decimal" in text
 
 
 @settings(max_examples=examples(2000), deadline=None)
@@ -131,18 +131,18 @@ def test_long_texts_are_shortened() -> None:
 
 
 def test_limits() -> None:
-    """Results are shortened before what people say, and only as far as the room asks; never below their least."""
-    kinds = [SegmentKind.USER, SegmentKind.RESULT, SegmentKind.RESULT, SegmentKind.INPUT]
-    sizes = [2000, 5000, 30, 5000]
-    (said, said_least), (shown, shown_least) = prompt.SAID, prompt.SHOWN
-    assert prompt.limits(kinds, sizes, 100_000) == [said, shown, shown, shown]
-    for room in (2600, 1500, 900):
+    """What people say is whole while results can be shortened, and both only as far as the room asks."""
+    kinds = [SegmentKind.SUMMARY, SegmentKind.RESULT, SegmentKind.RESULT, SegmentKind.INPUT]
+    sizes = [5000, 5000, 30, 5000]
+    most, least = prompt.SHOWN
+    assert prompt.limits(kinds, sizes, 100_000) == [5000, most, most, most]
+    for room in (7000, 5500, 4000, 1500, 900):
         found = prompt.limits(kinds, sizes, room)
-        assert found[0] > found[1] == found[2] == found[3] > shown_least
+        assert found[0] >= min(sizes[0], 9 * room // 10) or found[1] == least
         assert room * 0.9 < sum(map(min, sizes, found)) <= room
     many = prompt.limits(kinds * 50, sizes * 50, 5000)
-    requests = -(-50 * (said_least + 2 * shown_least + 30) // 5000)
-    assert many[0] > said_least and sum(map(min, sizes * 50, many)) <= requests * 5000
+    requests = -(-50 * (prompt.SAID + 2 * least + 30) // 5000)
+    assert many[0] > prompt.SAID and sum(map(min, sizes * 50, many)) <= requests * 5000
 
 
 def test_size_of_a_story() -> None:

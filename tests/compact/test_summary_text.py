@@ -20,7 +20,7 @@ Files edited:
 /work/app/src/a.py #2
 
 Files read:
-/work/app/src/b.py (The tests still need work) #3
+/work/app/src/b.py #3
 
 Decisions: #2 I decided to use a lock here.
 Pending: #2 The tests still need work.
@@ -47,30 +47,6 @@ def words(pieces: Sequence[TextSegment], label: Callable[[Name], str] = str) -> 
 
 def test_all_of_it_in_words() -> None:
     assert words(SAID).of([*fragments(SAID), *touched(SAID)]) == WHOLE
-
-
-def test_heads_of_selected_lines_stand_above_them() -> None:
-    """Of a list its head, of a diff file and hunk, each once."""
-    plan = "My plan:\n- read the rows of the first table\n- merge them by their order in the file\n- print all of them"
-    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@ def f():\n same\n-x = 1\n+x = 2"
-    said = [TextSegment(1, SegmentKind.ASSISTANT, plan), TextSegment(2, SegmentKind.RESULT, diff, "Bash")]
-    chosen = [one for one in fragments(said) if one.text in ("- print all of them", "-x = 1", "+x = 2")]
-    assert (
-        words(said).of(chosen).partition("Messages:\n")[2]
-        == """\
-#1 assistant:
-My plan:
-…
-- print all of them
-#2 Bash →
-diff --git a/a.py b/a.py
---- a/a.py
-+++ b/a.py
-@@ -1,2 +1,2 @@ def f():
- same
--x = 1
-+x = 2"""
-    )
 
 
 def test_the_heading_of_a_failure_says_what_passed_later() -> None:

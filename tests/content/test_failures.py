@@ -336,3 +336,37 @@ def test_the_file_above_a_list() -> None:
 def test_whatever_says_that_something_failed_has_a_hint(line: str) -> None:
     """A line without a hint is not searched any further."""
     assert HINT.search(line)
+
+
+@pytest.mark.parametrize(
+    ("first", "output", "second", "passed", "is_open"),
+    [
+        ("npx tsc src/a.ts", "src/a.ts(3,4): error TS1343: no", "npm run build | tail -5", "made", False),
+        ("npx tsc", "src/a.ts(3,4): error TS1343: no", "cd web && npm test", "3 passed", True),
+        ("npm run test:unit", BAD, "npm run test:e2e", GOOD, True),
+        ("golangci-lint run", "command not found: golangci-lint", "mise exec -- golangci-lint run", "0 issues.", False),
+        ("mise run lint:full", "mise ERROR no task lint:full found", "mise run lint", "0 issues.", False),
+        ("pnpm --filter web build", "src/a.ts(3,4): error TS1343: no", "pnpm --filter web build", "✓ built", False),
+        ("git push", "! [rejected] main\nhint: Updates were rejected because the remote", "npm run build", "", True),
+        ("git push origin main", "hint: Updates were rejected because the remote", "git push", "a..b main", False),
+    ],
+)
+def test_mended_under_another_name(first: str, output: str, second: str, passed: str, is_open: bool) -> None:
+    """A build by a build, a style by a look at it, a wrong command by any that checks the same; else by itself."""
+    assert bool(ran((first, output), (second, passed)).open) is is_open
+
+
+@pytest.mark.parametrize(
+    ("output", "lines"),
+    [
+        ("[lint:go] cmd/a.go:160:21: must not be called (noctx)\n[lint:go] ERROR task failed", 1),
+        (" at web/src/A.tsx:61:2 lint/correctness/useIt  FIXABLE  ━━━\n\n  × Some errors were emitted.", 1),
+        ('./src/a.ts:27:8 lint/style/useImportType  FIXABLE  ━━━\nerror: script "lint" exited with code 1', 1),
+        ("  ● Rows › merge\n\n    Nest can't resolve dependencies of the Guard (?, Reflector).\n\n    Solutions:", 2),
+        ("[10:34:39] Task 2 failed: 84 |\nerror: Item 3 failed\n 12 pass\n 0 fail\n", 0),
+    ],
+)
+def test_what_runners_put_around_a_failure(output: str, lines: int) -> None:
+    """A name before each line, a place without a colon behind it, a reason in any words; logs of tests that passed."""
+    found = ran(("npm run lint", output)).open
+    assert [len(run.failing) for run in found] == ([lines] if lines else [])

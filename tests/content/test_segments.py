@@ -56,82 +56,6 @@ def test_what_an_edit_took_away_and_old_lists_of_tasks_are_left_out() -> None:
     assert [one.text for one in fragments(said)] == ["[completed] a"]
 
 
-def _edit(name: int, old: str, new: str, *, failed: bool = False, path: str = "a.py") -> list[TextSegment]:
-    """An edit and its result."""
-    call, touch = f"c{name}", (FileTouch(path, "edit"),)
-    given = [(key, text) for key, text in (("old_string", old), ("new_string", new)) if text]
-    return [
-        *(TextSegment(name, SegmentKind.INPUT, text, "Edit", key, False, (), call, path) for key, text in given),
-        TextSegment(name + 1, SegmentKind.RESULT, "done", "Edit", "", failed, touch, call, path),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("edit", "left"),
-    [
-        (_edit(2, "x = 1\ny = 1", "y = 1"), False),
-        (_edit(2, "x = 1", ""), False),
-        (_edit(2, "x = 1", "y = 1", failed=True), True),
-        (_edit(2, "x = 1", "y = 1", path="b.py"), True),
-        (_edit(2, "x = 1", "x = 1"), True),
-    ],
-)
-def test_lines_that_a_later_edit_takes_out_of_their_file_fall(edit: list[TextSegment], left: bool) -> None:
-    shown = TextSegment(1, SegmentKind.RESULT, "x = 1", "Read", "", False, (FileTouch("a.py", "read"),), "c1", "a.py")
-    assert ("x = 1" in [one.text for one in fragments([shown, *edit])]) is left
-
-
-def _patch(name: int, text: str, *, failed: bool = False) -> list[TextSegment]:
-    """A patch of Codex and its result."""
-    call, touch = f"c{name}", (FileTouch("a.py", "edit"),)
-    text = f"*** Begin Patch\n*** Update File: a.py\n{text}\n*** End Patch"
-    return [
-        TextSegment(name, SegmentKind.INPUT, text, "apply_patch", "input", False, touch, call, "a.py"),
-        TextSegment(name + 1, SegmentKind.RESULT, "done", "apply_patch", "", failed, touch, call, "a.py"),
-    ]
-
-
-def test_a_patch_is_what_it_puts_in() -> None:
-    """What it takes out falls, here and where it was shown. A line is the same with the sign of a patch."""
-    shown = TextSegment(1, SegmentKind.RESULT, "x = 1\ny = 1\nz = 1", "Read", "", False, (), "c1", "a.py")
-    found = fragments([shown, *_patch(2, "@@ def f():\n-x = 1\n+x = 2\n z = 1")])
-    assert [one.text for one in found] == ["y = 1", "*** Update File: a.py", "@@ def f():", "+x = 2", " z = 1", "done"]
-    again = fragments([shown, *_patch(2, "@@ def f():\n-x = 1\n+x = 2"), *_patch(4, "@@ def f():\n-x = 2\n+x = 3")])
-    assert [one.text for one in again if "x =" in one.text] == ["+x = 3"]
-    other = fragments(_patch(2, "@@ def f():\n-x = 1\n+x = 2", failed=True))
-    assert [one.text for one in other if "x =" in one.text] == ["+x = 2"]
-
-
-def test_a_patch_of_several_files_takes_nothing_out_of_others() -> None:
-    """Which file a line was in is not known: it stays."""
-    shown = TextSegment(1, SegmentKind.RESULT, "import helper\nx = 1", "Read", "", False, (), "c1", "a.py")
-    patch = _patch(2, "@@\n-x = 1\n+x = 2\n*** Update File: b.py\n@@\n-import helper\n+y = 2")
-    both = (FileTouch("a.py", "edit"), FileTouch("b.py", "edit"))
-    lines = [one.text for one in fragments([shown, patch[0]._replace(touches=both), patch[1]])]
-    assert "import helper" in lines
-
-
-def test_a_diff_that_is_written_or_told_is_no_patch() -> None:
-    """A test with a diff in its text takes nothing out; a question about a diff is quoted whole."""
-    shown = TextSegment(1, SegmentKind.RESULT, "foo = bar()", "Read", "", False, (), "c1", "a.py")
-    diff = "DIFF = f(\n@@ -1 +1 @@\n-foo = bar()\n+foo = baz()\n)"
-    lines = [one.text for one in fragments([shown, *_edit(2, "", diff)])]
-    assert "foo = bar()" in lines and "-foo = bar()" in lines
-    told = "Was it right?\n@@ -1 +1 @@\n-check(user)\n+pass"
-    asked = TextSegment(1, SegmentKind.INPUT, told, "Task", "prompt", call="c1")
-    assert "-check(user)" in [one.text for one in fragments([asked])]
-
-
-def test_a_line_of_a_diff_has_its_file_and_hunk_above_it() -> None:
-    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@ def f():\n-x = 1\n+x = 2"
-    file, hunk = (1, "diff --git a/a.py b/a.py"), (4, "@@ -1 +1 @@ def f():")
-    found = {one.text: one for one in fragments([TextSegment(1, SegmentKind.RESULT, diff, "Bash")])}
-    assert {text: one.heads for text, one in found.items()} == {
-        file[1]: (file,), hunk[1]: (file, hunk), "-x = 1": (file, hunk), "+x = 2": (file, hunk),
-    }  # fmt: skip
-    assert found[hunk[1]].is_head and not found["+x = 2"].is_head
-
-
 def test_the_middle_of_a_long_message_is_pasted() -> None:
     lines = [f"This is line {n} of what somebody gave." for n in range(200)]
     found = fragments([TextSegment(1, SegmentKind.USER, "\n".join(lines))])
@@ -178,25 +102,13 @@ def test_lines_that_stand_again_hold_no_piece_that_was_left() -> None:
 
 
 def _classes(piece: TextSegment) -> dict[str, str]:
-    return {text: name for one in fragments([piece]) for name, text in one.facts if name in ("placed", "said", "open")}
+    return {text: name for one in fragments([piece]) for name, text in one.facts if name in ("placed", "said")}
 
 
 def test_the_first_and_the_last_sentence_of_an_answer_count_by_their_place() -> None:
     said = "Wir nehmen ab jetzt SQLite. Ich habe das gelesen. Es ist so. Für Modul 3 fehlt ein Test."
     found = _classes(TextSegment(1, SegmentKind.ASSISTANT, said))
     assert list(found.values()) == ["placed", "said", "said", "placed"]
-
-
-def test_a_models_summary_is_read_by_section() -> None:
-    rows = [
-        "1. **Primary Request and Intent:**",
-        "Make it fast.",
-        "3. Files and Code Sections:",
-        "A struct.",
-        "## Next",
-    ]
-    found = _classes(TextSegment(1, SegmentKind.SUMMARY, "\n".join([*rows, "1. Run it", "2. Push it"])))
-    assert {found[one] for one in ("Make it fast.", "Run it", "Push it")} == {"open"} and "A struct." not in found
 
 
 @pytest.mark.parametrize(
@@ -219,21 +131,6 @@ def test_prose_is_cut_by_what_it_says_and_not_by_its_characters() -> None:
     chinese = "模块从现在起把数据存在库里。" * 9
     assert len(chinese) < 300
     assert len({one.text for one in fragments([TextSegment(1, SegmentKind.ASSISTANT, chinese + "还没有测试。")])}) == 2
-
-
-def test_a_file_that_is_written_anew_has_no_older_lines() -> None:
-    """Neither those that were read nor those that an edit put in; a write that failed changes nothing."""
-    read = (FileTouch("a.py", "read"),)
-    wrote = (FileTouch("a.py", "write"),)
-    said = [
-        TextSegment(1, SegmentKind.INPUT, "a.py", "Read", "file_path", touches=read, call="r", file="a.py"),
-        TextSegment(2, SegmentKind.RESULT, "old = 1\nboth = 2", "Read", touches=read, call="r", file="a.py"),
-        TextSegment(3, SegmentKind.INPUT, "both = 2\nnew = 3", "Write", "content", call="w", file="a.py"),
-    ]
-    done = TextSegment(4, SegmentKind.RESULT, "written", "Write", touches=wrote, call="w", file="a.py")
-    assert [one.text for one in fragments([*said, done])] == ["both = 2", "new = 3", "written"]
-    failed = done._replace(failed=True, text="refused by the disk")
-    assert fragments([*said, failed])[0].text == "old = 1"
 
 
 def test_equal_calls_are_one() -> None:

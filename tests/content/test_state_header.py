@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -100,7 +101,7 @@ def test_what_is_no_longer_so(more: list[TextSegment], gone: str) -> None:
 def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
     """At the start of a sentence, behind a mark, or behind a word of address; in several languages."""
     assert any(
-        line.startswith("The user's rule: #1") for line in told([user(1, said), model(2, "Yes."), user(3, "Go.")])
+        line.startswith("The user's rule: #1") for line in told([user(1, said), model(2, "Yes."), user(3, "Load it.")])
     )
 
 
@@ -119,7 +120,7 @@ def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
 )  # fmt: skip
 def test_what_only_says_so_is_no_rule(said: str) -> None:
     """Inside a sentence, in a question, and in a table."""
-    assert not any("rule" in line for line in told([user(1, said), model(2, "Yes."), user(3, "Go.")]))
+    assert not any("rule" in line for line in told([user(1, said), model(2, "Yes."), user(3, "Load it.")]))
 
 
 def test_only_what_leaves_the_context() -> None:
@@ -174,19 +175,6 @@ def test_the_summary_says_it_once() -> None:
     assert "Now merge them" not in rest and "Load the rows." in rest
 
 
-def test_a_search_says_what_it_looks_for() -> None:
-    """In the heading of its other arguments and of its result; not of a later call with the same id."""
-    said = [
-        TextSegment(1, SegmentKind.INPUT, "def  load", "Grep", "pattern", call="c"),
-        TextSegment(1, SegmentKind.INPUT, "src/rows", "Grep", "path", call="c"),
-        TextSegment(2, SegmentKind.RESULT, "src/rows/a.py", "Grep", call="c"),
-        TextSegment(3, SegmentKind.RESULT, "src/rows/b.py", "Grep", call="c"),
-    ]
-    assert SessionState(said).patterns == {1: "def load", 2: "def load"}
-    text = extract(said, 200, count)
-    assert text is not None and '#2 Grep "def load" → src/rows/a.py\n#3 Grep → src/rows/b.py' in text
-
-
 def state_of(*pieces: TextSegment) -> list[str]:
     """The lines of the state, all messages being summarized."""
     names = Names.of(piece.name for piece in pieces)
@@ -199,7 +187,7 @@ def test_an_answer_belongs_to_the_request() -> None:
     asked = TextSegment(3, SegmentKind.USER, answer, "AskUserQuestion", call="c")
     lines = state_of(user(1, "Load the rows."), model(2, "I ask."), asked, model(4, "Now I load the new rows."))
     assert lines[:2] == ["Last request: #1 Load the rows.", "  #3 Which rows? = Only the new ones"]
-    assert state_of(user(1, "Load."), asked, model(4, "Yes."), user(5, "Go on."), model(6, "I go on."))[2:] == [
+    assert state_of(user(1, "Load."), asked, model(4, "Yes."), user(5, "Print it."), model(6, "I print."))[1:] == [
         "The user's rule: #3 Which rows? = Only the new ones"
     ]
 
@@ -215,7 +203,7 @@ def test_the_newest_of_several_requests_is_whole() -> None:
     long = "\n".join(f"Row {number} of the log that was pasted here." for number in range(200))
     lines = state_of(user(1, f"See this.\n{long}"), user(2, "Mend the last row.\nThen print it."))
     assert lines[0] == "Last request: #1 See this."
-    assert lines[-2:] == ["  #2 Mend the last row.", "  Then print it."]
+    assert lines[-2:] == ["  … #2 Mend the last row.", "  Then print it."]
 
 
 @pytest.mark.parametrize("tag", ["current_datetime", "system_reminder", "system-reminder", "ide_opened_file"])
@@ -241,67 +229,104 @@ def test_no_answer_of_a_program() -> None:
 )  # fmt: skip
 def test_what_is_weighed_is_no_rule(text: str) -> None:
     """Nor is a heading, or what is wrong."""
-    assert state_of(user(1, text), model(2, "Yes."), user(3, "Go on.")) == ["Last request: #3 Go on."]
+    assert state_of(user(1, text), model(2, "Yes."), user(3, "Print it.")) == ["Last request: #3 Print it."]
+
+
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected. "
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Sorry, wrong chat, ignore my last message.", "never mind", "Scratch that please!", "Wrong window, sorry.",
-        "Falsches Fenster, vergiss die letzte Nachricht bitte.", "发错了", "Oublie ça.",
+        f"{REJECTED}To tell you how to proceed, the user said:\nTest it first.",
+        "Error: The user rejected permission to use this tool call with the following feedback: Test it first.",
+        "The user denied this operation and provided the following feedback:\n<feedback>\nTest it first.\n</feedback>",
     ],
-)  # fmt: skip
-def test_a_message_that_takes_the_one_before_back(text: str) -> None:
-    """What it asked for is neither request nor rule; what was asked before is."""
-    said = [
-        user(1, "Load the rows."),
-        model(2, "I do."),
-        user(3, "Never touch the lock. Drop the table."),
-        user(4, text),
-    ]
-    assert state_of(*said) == ["Last request: #1 Load the rows."]
-    assert state_of(*said[:3], model(4, "Which table?"), user(5, text)) == ["Last request: #1 Load the rows."]
+)
+def test_what_the_user_said_to_a_call_is_a_request(text: str) -> None:
+    """As Claude Code, opencode and Cline write it; the call edits nothing, and nothing failed."""
+    said = [user(1, "Load the rows."), edit(2, "a.go")._replace(call="c")]
+    lines = state_of(*said, TextSegment(3, SegmentKind.RESULT, text, "Edit", failed=True, call="c"))
+    assert lines == ["Last request: #3 Test it first."]
 
 
 @pytest.mark.parametrize(
-    ("text", "rules"),
+    "text",
     [
-        ("Forget that; print the newest rows instead.", False), ("Never mind. Print the newest rows.", False),
-        ("Sorry, wrong chat. I think the rows are fine.", False),
-        *((text, True) for text in (
-            "Don't forget that. Print the newest rows.", "Ignore that warning of the build.",
-            "Forget that file a.py, it is old.", "Never mind the warning, go on.",
-            "Ignore the previous error and go on.",
-            "Skip the last test and continue with the rest.", "It opens the wrong tab when I click.",
-            "Messages land in the wrong thread. Fix that.", "We can't ignore this. Add a test for it.",
-            "Users always forget this, so add a check.", "Don't you ever forget that.",
-            "Never mind what CI says, it's flaky.", "Vergiss das nicht: die Tests.",
-            "Ignoriere das Lockfile und mach weiter.",
-        )),
+        f"{REJECTED}STOP what you are doing and wait for the user to tell you how to proceed.", "Command aborted",
+        "exec command rejected by user", "[Operation Cancelled] Reason: User did not allow tool call",
+        "[Request interrupted by user for tool use]", "command timed out after 1000 milliseconds\n--- FAIL: TestA",
+        "some-model is temporarily unavailable, so auto mode cannot determine the safety of Bash right now.",
+        "--- FAIL: TestA (0.00s)\n\nCommand timed out after 2m 0.0s", "Exit code 130\nerror: interrupted",
+        "<tool_use_error>Sibling tool call errored</tool_use_error>", "PreToolUse:Bash hook error: not now",
+        "Permission to use Bash with command go test has been denied.",
     ],
 )  # fmt: skip
-def test_a_message_that_asks_for_more_is_the_request(text: str, rules: bool) -> None:
-    """It takes back what the one before ruled, if a clause that says no more begins it; else nothing."""
-    lines = state_of(user(1, "Never touch the lock."), model(2, "I do not."), user(3, text))
-    assert lines[0].startswith(f"Last request: #3 {text}")
-    assert any("rule: #1" in line for line in lines) is rules
+def test_what_did_not_run_or_was_stopped_is_no_failure(text: str) -> None:
+    """Nor does it mend one."""
+    before = ran(2, "go vet ./...", "a.go:3:4: no such row")
+    denied = [one._replace(failed=True) for one in ran(4, "go test ./...", text)]
+    assert state_of(user(1, "Load."), *denied) == ["Last request: #1 Load."]
+    assert [line for line in state_of(*before, *denied) if line.startswith("Failing")] == ["Failing: #3 go vet ./..."]
 
 
-def test_a_second_retraction_takes_nothing_more() -> None:
-    said = [user(1, "Load the rows. Never touch the lock."), model(2, "I do."), user(3, "Book a table at eight.")]
-    asked = ["Last request: #1 Load the rows. Never touch the lock."]
-    assert state_of(*said, user(4, "wrong chat"), user(5, "ignore that")) == asked
-    assert state_of(*said, user(4, "wrong chat"), model(5, "No problem."), user(6, "sorry, never mind"))[0] == asked[0]
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("continue", "#1 #20"), ("Yes, please.", "#1 #20"), ("Go ahead!", "#1 #20"), ("never mind", "#1 #20"),
+        ("continue, but use the small model", "#1 #20"), ("weiter", "#1 #20"), ("继续", "#1 #20"),
+        ("yes, and print them", "#20"), ("Now print them.", "#20"), ("/mode", "#1"), ("/clear", "#1"),
+    ],
+)  # fmt: skip
+def test_a_go_ahead_shows_with_what_it_goes_on_with(text: str, asked: str) -> None:
+    """It says nothing alone; a command that steers the program, mistyped or not, asks for nothing."""
+    lines = state_of(user(1, "Load the rows."), model(2, "Shall I?"), user(20, text))
+    assert re.findall(r"#\d+", " ".join(lines)) == asked.split()
 
 
-def test_what_the_model_offers_can_be_declined() -> None:
-    """Once something was done, "never mind" means the offer; "wrong chat" still means the message."""
-    said = [user(1, "Mend the parser. Never touch the lock."), *ran(2, "go test ./...", "ok  \tx\t0.1s")]
-    offer = model(12, "It is mended. Shall I also write the docs?")
-    assert state_of(*said, offer, user(13, "Never mind.")) == [
-        "Last request: #1 Mend the parser. Never touch the lock."
+@pytest.mark.parametrize("notice", ["[Request interrupted by user]", "<turn_aborted>\nThe user interrupted"])
+def test_what_was_interrupted_is_still_asked_for(notice: str) -> None:
+    """What is typed next adds to it."""
+    said = [user(1, "Load the rows."), model(2, "I do."), TextSegment(20, SegmentKind.NOTICE, notice)]
+    assert state_of(*said, user(21, "Of May."))[:2] == ["Last request: #1 Load the rows.", "  #21 Of May."]
+    assert state_of(*said, model(22, "Yes."), user(23, "Of May."))[0] == "Last request: #23 Of May."
+
+
+def test_nothing_of_a_document_is_a_rule() -> None:
+    """Bullets of a plan, lines of a log, and questions that nobody answered."""
+    said = [
+        user(1, "Do this plan, and never push.\n\n# Plan\n- Never touch the lock.\n- Keep the order of rows."),
+        user(2, "It prints this now:\n[API] Never seen this row.\n12:00:01 only one row"),
+        TextSegment(3, SegmentKind.USER, '"Should it?"="(No answer provided)" "Must it?"="You decide"', "ask_user"),
+        model(4, "Yes."),
+        user(9, "Print them."),
+    ]  # fmt: skip
+    assert [line for line in state_of(*said) if "rule" in line] == ["The user's rule: #1 Do this plan, and never push."]
+
+
+def test_edited_files() -> None:
+    """Also before any run passed; the list is whole or says that there are others; not what is thrown away."""
+    assert state_of(edit(1, "src/a.go"), edit(2, "/tmp/b.go")) == ["Edited: a.go #1"]
+    assert state_of(*(edit(n, f"{n}.go") for n in range(1, 16)))[0].endswith(", 15.go #15 and 9 other")
+    failed = TextSegment(4, SegmentKind.RESULT, "String to replace not found", "Edit", failed=True, call="c")
+    assert state_of(edit(1, "a.go"), edit(3, "a.go")._replace(call="c"), failed) == ["Edited: a.go #1"]
+
+
+def test_the_newest_failure_in_a_small_room() -> None:
+    """Its command is cut; an older failure never takes its place, and says what passed since."""
+    long = f"go test {' '.join(f'./pkg{n}/...' for n in range(14))}"
+    older = ran(1, "npm run lint", "src/a.ts:3:4 lint/style/useImportType")
+    said = [*older, *ran(3, "pytest -q", "1 passed in 0.1s"), *ran(5, long, "--- FAIL: TestA (0.00s)")]
+    for room in (30, 60, 200):
+        lines = told(said, room=room)
+        assert lines[0].startswith("Failing: #6 go test ./pkg0") and lines[1] == "  --- FAIL: TestA (0.00s)"
+    assert lines[2:] == [
+        "Failing: #2 npm run lint (#4 passed since: pytest -q)",
+        "  src/a.ts:3:4 lint/style/useImportType",
     ]
-    assert state_of(*said, offer, user(13, "Wrong chat, sorry.")) == ["Said last: #12 Shall I also write the docs?"]
+    assert told([*said[:2], *ran(3, "npm run lint:all", "src/b.ts:3:4 lint/style/useImportType")])[1:] == [
+        "  src/b.ts:3:4 lint/style/useImportType"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -320,31 +345,13 @@ def test_a_rule_behind_what_is_weighed(text: str) -> None:
     )
 
 
-def test_a_go_ahead_says_what_it_answers() -> None:
-    """A request of few words is understood by what the model said before it."""
-    said = [user(1, "Load the rows."), model(2, "They are loaded. Shall I merge them by date?"), user(3, "yes, go")]
-    assert state_of(*said) == ["Last request: #3 yes, go", "It answers: #2 Shall I merge them by date?"]
-    assert state_of(*said, model(4, "I do."), user(5, "Now print the newest of them all."))[1:] == []
-    for text in ("Fix the typo in README", "先把所有的测试都跑一遍，再提交代码，最后告诉我结果"):
-        assert state_of(said[0], model(2, "They are all loaded."), user(3, text))[1:] == []
-
-
-def test_a_choice_by_number_is_the_option() -> None:
-    """Not the end of what the model said."""
-    offer = model(2, "Two ways:\n1. merge them by date\n2. merge them by name\nWhich way shall I take?")
-    for text in ("2, but write it to the log as well, please", "let's try 2", "option 2", "2."):
-        lines = state_of(user(1, "Load the rows."), offer, user(3, text))
-        assert lines[1] == "It answers: #2 2. merge them by name", lines
-    assert state_of(user(1, "Load."), offer, user(3, "yes"))[1] == "It answers: #2 Which way shall I take?"
-    assert len(state_of(user(1, "Load."), offer, user(3, "3 rows are missing in what was loaded there"))) == 1
-
-
 def test_older_rules_are_counted() -> None:
     said = [user(n, f"Never touch file number {n}.") for n in range(1, 9)]
-    lines = [line for line in state_of(*said, model(20, "Yes."), user(30, "Go.")) if "rule" in line]
-    assert len(lines) == 6 and lines[-1] == "The user's rule: #3 Never touch file number 3. (2 older left out)"
+    lines = state_of(*said, model(20, "Yes."), user(30, "Print it."))[1:]
+    assert len(lines) == 6 and lines[0] == "The user's rule: #8 Never touch file number 8."
+    assert lines[-1] == "  #3 Never touch file number 3. (2 older left out)"
     lines = state_of(*said, user(9, "Never touch file number 1."), model(20, "Yes."), user(30, "Load the rows."))
-    assert lines[-1] == "The user's rule: #4 Never touch file number 4. (2 older left out)"
+    assert lines[-1] == "  #4 Never touch file number 4. (2 older left out)"
 
 
 def test_a_failure_that_passed_later_says_where() -> None:
@@ -362,4 +369,4 @@ def test_a_failure_whose_files_were_edited() -> None:
     """It may be mended: nothing was run since."""
     out = "src/rows.ts:3:4 - error TS2345: no such thing"
     lines = state_of(*ran(1, "npx tsc", out), edit(3, "src/rows.ts"))
-    assert lines == ["Failing: #2 npx tsc (what it names was edited since)", f"  {out}"]
+    assert lines[:2] == ["Failing: #2 npx tsc (what it names was edited since)", f"  {out}"]

@@ -76,16 +76,6 @@ def test_an_entry_of_a_list_of_tasks_is_one_line() -> None:
     assert piece.text == "[done] a"
 
 
-def test_what_another_agent_reports() -> None:
-    reports = [
-        TextSegment(1, SegmentKind.RESULT, "I found it.", "Task"),
-        TextSegment(1, SegmentKind.NOTICE, "<task-notification>done</task-notification>"),
-        TextSegment(1, SegmentKind.RESULT, "I found it.", "TaskUpdate"),
-        TextSegment(1, SegmentKind.RESULT, "x", "Bash"),
-    ]
-    assert [piece.reports for piece in reports] == [True, True, False, False]
-
-
 def test_what_a_person_answers_to_a_question_of_the_model_is_what_a_person_says() -> None:
     asks = Content("assistant", [Call("c", "AskUserQuestion", {"question": "Which?"})])
     assert all_pieces([(1, asks), (2, Content("user", [Result("c", "The first one.")]))])[-1].kind == SegmentKind.USER

@@ -24,11 +24,5 @@ def test_a_result_touches_nothing_again() -> None:
     assert [one.names for one in touched([piece(1, "a.py", "read"), answer])] == [[1]]
 
 
-def test_a_file_that_was_only_read_says_why() -> None:
-    """What the model said right before; an edited one, or one that the user asked for, does not need it."""
-    said = TextSegment(1, SegmentKind.ASSISTANT, "It fails. I look where rows are merged:")
-    asked = TextSegment(1, SegmentKind.USER, "Look at it.")
-    assert [file.line for file in touched([said, piece(1, "a.py", "read")])] == ["a.py (I look where rows are merged)"]
-    assert [file.line for file in touched([said, piece(1, "a.py", "edit")])] == ["a.py"]
-    assert [file.line for file in touched([said, asked, piece(2, "a.py", "read")])] == ["a.py"]
+def test_a_path_is_one_line() -> None:
     assert [file.line for file in touched([piece(1, "a\nb.py", "read")])] == ["a b.py"]

@@ -78,7 +78,7 @@ def test_the_originals_are_told(compactions: int, tells: str, ids: str) -> None:
 def test_a_later_forget_reaches_them() -> None:
     """Nothing of a forgotten original is left, nor of the program's summary, which may tell it; undo brings it back."""
     one = opened(session(1, 4))
-    one.compact(target="80%", keep_last=0)
+    one.compact(target="90%", keep_last=0)
     before = summary(one)
     assert 6 in found_in(before) and "#9 earlier summary" in before
     op = one.forget("6")

@@ -33,7 +33,8 @@ class Extract(Strategy):
         state = log.state()
         ids, told = Names.parse(op.ids) & covered, Names.parse(op.tells) & covered
         unread = stale(state, ids, told, log.is_summary, leave) if op.tells else Names()
-        messages: dict[Name, Content] = {name: log.original(name) for name in covered - unread if _exists(log, name)}
+        messages: dict[Name, Content] = {name: log.original(name) for name in covered - unread
+            if (0 < name <= state.count if isinstance(name, int) else name in state.board.items)}  # fmt: skip
         counter = Counting(log).counter
         whole = sum(counter.counts([piece.text for piece in all_pieces(list(messages.items()))]))
         budget = min(op.budget, whole - 1)
@@ -44,7 +45,7 @@ class Extract(Strategy):
                 messages[name] = log.full(entry(state, name))
         order = as_told(state, covered if op.tells else Names())
         pieces = all_pieces(sorted(messages.items(), key=lambda one: order(one[0])))
-        found = Extraction(pieces, counter.counts, state.label, focus=op.focus or "", before=Names.parse(op.tells))
+        found = Extraction(pieces, counter.counts, state.label, focus=op.focus or "")
         own = [name for name in state.board.telling if name.op == op.id]
         now = sum(counter.counts([log.text(name) for name in own]))
         if not any(shortening(state.board.stubs.get(name)) is not None for name in own):
@@ -52,10 +53,6 @@ class Extract(Strategy):
             return Resummarized(op=op.id, text=text) if text else None
         text = found.text(budget, covered)
         return Resummarized(op=op.id, text=text, short=found.text(min(budget, now), covered)) if text else None
-
-
-def _exists(log: WritableLog, name: Name) -> bool:
-    return name in log.state().board.items if not isinstance(name, int) else 0 < name <= log.state().count
 
 
 STRATEGY = Extract()

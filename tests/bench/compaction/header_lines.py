@@ -33,13 +33,13 @@ from tests.shared import SHARED
 
 PATH = Path(__file__).with_name("header_lines.toml")
 DIGEST = "034063a4e32deaaf549f9fdc19c5fa2d64649a3ccffc5a2690242eda1be20cea"
-ROOM = 600
+ROOM = 800
 """Tokens: the state's share of a summary of 5,000."""
 LINES = {
     "request": "Last request: ",
     "tasks": "Open tasks: ",
     "failing": "Failing: ",
-    "edited": "Edited since ",
+    "edited": "Edited",
     "rules": "The user's rule: ",
 }
 """How the lines begin that are asked for."""

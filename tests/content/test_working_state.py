@@ -1,0 +1,131 @@
+"""The present of a session: tasks of any tool, the newest search, the working tree, ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxkit.content.text_segments import all_pieces
+from ctxkit.content.working_state import WorkingState
+from ctxkit.core.item_names import Name, Names
+from ctxkit.core.messages import Call, Content, Result
+
+Step = tuple[str, dict[str, Any], str]
+"""A tool, its arguments, and its result."""
+
+
+def said(*steps: Step, covered: Names | None = None) -> list[str]:
+    """What is said of the present behind these calls. Step n is messages 2n - 1 and 2n."""
+    messages: list[tuple[Name, Content]] = []
+    for n, (tool, given, result) in enumerate(steps, start=1):
+        messages.append((2 * n - 1, Content("assistant", [Call(f"c{n}", tool, given)])))
+        messages.append((2 * n, Content("tool", [Result(f"c{n}", result, is_error=result.startswith("Error"))])))
+    state = WorkingState()
+    for piece in all_pieces(messages):
+        state.add(piece)
+    whole = Names.of({name for name, _ in messages}) if covered is None else covered
+    return [line for part in state.lines(whole, lambda name: f"#{name}") for line in part]
+
+
+def bash(command: str, result: str) -> Step:
+    """A call of a shell."""
+    return "Bash", {"command": command}, result
+
+
+CREATE: list[Step] = [
+    ("TaskCreate", {"subject": "Write the page"}, "Task #1 created successfully: Write the page"),
+    ("TaskCreate", {"subject": "Add a test"}, "Task #2 created successfully: Add a test"),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "lines"),
+    [
+        (CREATE, ["Open tasks: #4 1 [pending] Write the page", "  2 [pending] Add a test"]),
+        (
+            [*CREATE, ("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status")],
+            ["Open tasks: #4 2 [pending] Add a test"],
+        ),
+        ([*CREATE, ("TaskUpdate", {"taskId": "1", "status": "completed"}, "Error: no such task")], None),
+        (
+            [*CREATE, ("TaskList", {}, "#1 [completed] Write the page\n#2 [in_progress] Add a test")],
+            ["Open tasks: #6 2 [in_progress] Add a test"],
+        ),
+        ([*CREATE, *(("TaskUpdate", {"taskId": n, "status": "completed"}, "ok") for n in "12")], []),
+        (
+            [
+                bash('bd create "Mend the cart"', "✓ Created issue: shop-12"),
+                bash("bd update shop-12 --status in_progress", "✓ Updated issue: shop-12"),
+            ],
+            ["Open tasks: #4 shop-12 [in_progress] Mend the cart"],
+        ),
+        (
+            [
+                ("mcp__linear__list_issues", {}, '[{"identifier":"ABC-7","title":"Ship","state":{"name":"Todo"}},'
+                 '{"identifier":"ABC-8","title":"Old","state":{"name":"Done"}}]'),
+            ],
+            ["Open tasks: #2 ABC-7 [Todo] Ship", "Newest ids: ABC-8 #2, ABC-7 #2"],
+        ),
+    ],
+)  # fmt: skip
+def test_tasks(steps: list[Step], lines: list[str] | None) -> None:
+    """Each in its newest state, whichever call said it; a call that failed says nothing."""
+    assert said(*steps) == (said(*CREATE) if lines is None else lines)
+
+
+HITS = "src/cart.py:12: def total\nsrc/cart.py:40: total()\ndocs/cart.md:3: total"
+
+
+@pytest.mark.parametrize(
+    ("steps", "line"),
+    [
+        ([("Grep", {"pattern": "total"}, HITS)], "#2 total → src/cart.py:12,40, docs/cart.md:3"),
+        ([bash("cd shop && rg -n total", HITS)], "#2 cd shop && rg -n total → src/cart.py:12,40, docs/cart.md:3"),
+        (
+            [("Grep", {"pattern": "a"}, "a.py:1: x"), ("Glob", {"pattern": "*.md"}, "a.md\nb.md")],
+            "#4 *.md → a.md, b.md",
+        ),
+        ([("Grep", {"pattern": "a"}, "a.py:1: x"), ("Grep", {"pattern": "b"}, "No matches found")], "#2 a → a.py:1"),
+        ([("Grep", {"pattern": "a"}, "\n".join(f"f{n}.py:1: x" for n in range(99)))], None),
+        ([bash("pytest -q", HITS)], None),
+    ],
+)
+def test_search(steps: list[Step], line: str | None) -> None:
+    """The newest one with hits, all its places; a long list is no list that somebody works through."""
+    found = [one for one in said(*steps) if one.startswith("Found")]
+    assert found == ([] if line is None else [f"Found last: {line}"])
+
+
+def test_the_working_tree() -> None:
+    """Branch, last commit, pull request, and what is changed since; a commit ends the list."""
+    status = bash("git status", "On branch fix/cart\nChanges not staged for commit:\n\tmodified:   src/cart.py\n\n"
+                  "Untracked files:\n  (use \"git add\")\n\tnew.py\n")  # fmt: skip
+    assert said(status) == ["Working tree: branch fix/cart #2; changed: modified src/cart.py, ?? new.py #2"]
+    short = bash("git status -sb", "## main...origin/main\n M a.py\n?? b.py")
+    assert said(short) == ["Working tree: branch main #2; changed: M a.py, ?? b.py #2"]
+    commit = bash("git commit -qam x && git push", "[fix/cart 1a2b3c4] Mend the cart\n 1 file changed")
+    assert said(status, commit)[0] == "Working tree: branch fix/cart #4; last commit 1a2b3c4 Mend the cart #4"
+    pull = bash("gh pr create --fill", "https://github.com/o/r/pull/7\n")
+    assert said(pull)[0] == "Working tree: https://github.com/o/r/pull/7 #2"
+    assert said(bash("git checkout -b next", "Switched")) == ["Working tree: branch next #2"]
+    assert said(bash("git checkout -- a.py", "")) == []
+
+
+def test_ids() -> None:
+    """What tools named last, the newest first; nothing of what was read or searched, and nothing of long output."""
+    job = bash("gh run list", "queued 12345678901")
+    assert said(job, bash("docker ps", "3fa1b2c4d5e6 up")) == ["Newest ids: 3fa1b2c4d5e6 #4, 12345678901 #2"]
+    assert said(bash("rg -n x", "a.py:1: 12345678901"), ("Read", {"file_path": "a"}, "99999999999")) == [
+        "Found last: #2 rg -n x → a.py:1"
+    ]
+    assert said(bash("cat log", "12345678901\n" * 900)) == []
+    key = "access_token$production$" + "vtf0ecjczxfjhb4u$" + "05f8b546298f83e1" * 2
+    assert said(bash("cat env", f"KEY={key}")) == []
+
+
+def test_only_what_is_covered() -> None:
+    """What a message says that stays in the context is not said again."""
+    steps = [*CREATE, ("Grep", {"pattern": "total"}, HITS)]
+    assert said(*steps, covered=Names.of({1, 2, 3, 4}))[-1] == "  2 [pending] Add a test"
+    assert said(*steps, covered=Names.of({5, 6})) == ["Found last: #6 total → src/cart.py:12,40, docs/cart.md:3"]
