@@ -158,9 +158,9 @@ def _made(found: CompactionPlan) -> CompactionOutcome:
         made = found.carry_out()
     except NothingChanges as error:
         made = error
-    # shortening instead was weighed when the summary was made
+    # where the same summary comes again, shortening was weighed when it was made
     again = bool(found.places) and all(found.units[place].is_summary for place in found.places)
-    if found.loose <= LONG and not again and (isinstance(made, NothingChanges) or not made.is_near):
+    if found.loose <= LONG and (not again if isinstance(made, NothingChanges) else not made.is_near):
         other = CompactionPlan(found.log, found.base, found.asked)
         if other.shorten_all():
             shortened = other.carry_out()
