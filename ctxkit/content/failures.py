@@ -45,12 +45,6 @@ BEGINS = re.compile(
     re.I,
 )
 """Matches the start of a line about a failure: its mark, its place, or what was expected and what came."""
-GOT = re.compile(r"(?:expected|actual|received|got|want|left|right)\s*: ?\S", re.I)
-"""Matches what was expected and what came, however short: `left: 1`."""
-LISTED = re.compile(r"\d+:\d+\s+error\s", re.I)
-"""Matches eslint's line of an error: its file stands above."""
-LONE = re.compile(r"(?:[A-Za-z]:)?[\w./\\@~-]*[\w-]\.[A-Za-z]{1,5}$")
-"""Matches a line that is a path."""
 NONE = re.compile(
     r"\b(?:0|no) (?:errors?|failed|failures?|fail|failing|issues|problems?)\b|^ok\s|\(pass\) |^\s*[✓✔]|--- PASS", re.I
 )
@@ -69,8 +63,6 @@ FAILED = re.compile(
     re.M,
 )
 """Matches a line that says that something failed, whatever else passed."""
-COLUMN = re.compile(r"\S+[:(]\d+[:,]\d+\)?(?::| -| error| warning)")
-"""Matches the place of a compiler or a linter. A place without a column, in a run that passed, is a note of a test."""
 RUNS = re.compile(
     r"\b(?:go (?:test|build|vet|run)|pytest|unittest|tox|jest|vitest|mocha|playwright test|cargo \w+|tsc|eslint|biome|"
     r"(?:bun|npm|pnpm|yarn|deno|mise|just|make|gradlew?|mvnw?|dotnet|mix|rake|bundle exec|swift|npx|uv run)\b[ \w:.-]*|"
@@ -99,8 +91,6 @@ FILE = re.compile(r"[\w./\\@~-]*?([\w.@-]+\.[A-Za-z]{1,4})[:(]\d")
 """Matches the place of a failure; its group is the name of the file."""
 PACKAGE = re.compile(r"^FAIL\s+(\S+/)?([\w.-]+)(?:\s|$)")
 """Matches go's line of a package that failed."""
-VALUED = frozenset({"-o", "--output", "-p", "-c", "--config", "--project", "-C", "-w", "--workspace"})
-"""Options with a value that is no path of what is checked."""
 SESSION = re.compile(r"^Process (?:running with session ID|exited with code) (\d+)", re.M)
 """How Codex says that a command goes on, or how it ended."""
 MISTAKE = re.compile(
@@ -304,17 +294,12 @@ def failing(text: str, *, passed: bool = False) -> Iterable[str]:
     words of any library. `passed`: it is known that nothing did.
     """
     passed = passed or is_passed(text)
-    file, is_named = "", False
+    is_named = False
     for line in text.split("\n"):
         words = line.strip()
         if is_failing(line, passed=passed) or (is_named and SHORTEST <= len(words) <= LONGEST):
             is_named = words.startswith("●")
-            if file and LISTED.match(words):
-                yield file
-                file = ""
             yield words
-        elif LONE.match(words):
-            file = words
 
 
 def is_passed(text: str) -> bool:
@@ -324,14 +309,10 @@ def is_passed(text: str) -> bool:
 
 def is_failing(line: str, *, passed: bool = False) -> bool:
     """Whether a line of an output says what failed. `passed`: the output says that all passed, so that its errors are
-    those that its tests log, and only a compiler's place counts.
+    those that its tests log.
     """
     words = line.strip()
-    if (
-        len(words) > LONGEST
-        or (len(words) < SHORTEST and GOT.match(words) is None)
-        or (passed and COLUMN.match(words) is None)
-    ):
+    if passed or not SHORTEST <= len(words) <= LONGEST:
         return False
     says = BEGINS.match(line) or (HINT.search(words) and SAYS.search(words))
     return says is not None and NONE.search(words) is None
@@ -412,9 +393,9 @@ def _scope(command: str) -> frozenset[str]:
     """The paths that a command is given; none if it runs on everything."""
     found = set[str]()
     words = FLAGS.sub(" ", f" {command} ").split() if "=" in command or ">" in command else command.split()
-    for before, word in zip(["", *words], words, strict=False):
+    for word in words:
         path = word.strip("'\"()").replace("\\", "/")
-        if word.startswith(("-", "$", ">", "2>")) or before in VALUED or ("/" not in path and not path.endswith(".")):
+        if word.startswith(("-", "$", ">", "2>")) or ("/" not in path and not path.endswith(".")):
             continue
         path = path.removeprefix("./").removesuffix("...").rstrip("/.")
         if not path:
