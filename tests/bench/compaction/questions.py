@@ -6,7 +6,9 @@ continuation uses and the prefix says at most three times, and not in its last 1
 
 `questions_fresh.json` was written later, before any condensed text of its cases was read, from sessions or pieces of
 sessions that neither the questions above nor a tuning half use. Its questions have a `kind`, an `id`, and `at`, the
-number of the first message that uses what is asked for, counted on from the prefix.
+number of the first message that uses what is asked for, counted on from the prefix. `questions_unseen.json` is of the
+same form. It was written after the code was changed to answer those, again before any condensed text or any of that
+code was read, about cases that no other question is about.
 
 A question has `keys`, patterns that the prefix has, and `used`, a pattern of what really came next. A key is found if
 its pattern stands in the context. No model answers. The digests of the files are below: who changes a question,
@@ -26,6 +28,7 @@ FOLDER = Path(__file__).parent
 DIGESTS = {
     "questions": "d4ad43ab9ef2c45d9fc291a8b7c86e05d46c26d215ddcf3e61d57cfc545e04f3",
     "questions_fresh": "f94d2c8198ed3ac9966c4902a305a18bf0aee7f2f21e8be8c5b5e1190b30da13",
+    "questions_unseen": "7d12f77e90a28968df6fef61cd1a3b96b8005b01ac5915b3a98d9637d26ecfec",
 }
 PRESENT = ("state", "next", "open", "exact")
 """Kinds of questions about where the work stands."""
@@ -35,7 +38,7 @@ KINDS = ("goal", "decision", "reason", "constraint", *PRESENT)
 class Question(NamedTuple):
     """A question with the patterns of its answer. `old`: the prefix says it at most three times, none of them late.
 
-    Only fresh ones have a `kind`, an `id` and the number of the message they are needed `at`.
+    Only fresh and unseen ones have a `kind`, an `id` and the number of the message they are needed `at`.
     """
 
     ask: str
@@ -48,7 +51,9 @@ class Question(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The questions of one case: its name, how many messages its prefix has, and `tuned`, `reported` or `fresh`."""
+    """The questions of one case: its name, how many messages its prefix has, and `tuned`, `reported`,
+    `fresh` or `unseen`.
+    """
 
     case: str
     cut: int

@@ -34,7 +34,7 @@ ORDER = (
 EVERY = {**STRATEGIES, **TRIMS, **others.there()}
 MEASURES = ("FRR_ctx", "VLR", "keys", "questions", *honest.CLASSES)
 BY_KIND = ("past", "present", *KINDS)
-"""Keys found of fresh questions: of those in `PRESENT`, of the others, and of each kind."""
+"""Keys found of questions with a kind: of those in `PRESENT`, of the others, and of each kind."""
 
 
 class Scored(NamedTuple):
@@ -100,7 +100,10 @@ def main() -> int:
     return 0
 
 
-LABELS = ("reported half", "reported half, other programs", "tuned half", "tuned half, other programs", "fresh half")
+LABELS = (
+    "reported half", "reported half, other programs", "tuned half", "tuned half, other programs", "fresh half",
+    "unseen half",
+)  # fmt: skip
 """Of the tables, in their order."""
 
 
@@ -128,7 +131,8 @@ def page(runs: Sequence[Scored], before: str = "") -> Iterator[str]:
             continue
         rows, old = made[label], _old(before, label)
         cases = max(len({run.case for run in rows}), old[0])
-        name = "questions_fresh" if label == "fresh half" else "questions"
+        own = f"questions_{label.removesuffix(' half')}"
+        name = own if own in DIGESTS else "questions"
         questions = sum(len(one.questions) for one in asked(name) if one.case in {run.case for run in rows})
         yield f"**{label.capitalize()}** ({cases} cases, {max(questions, old[1])} questions)"
         yield ""

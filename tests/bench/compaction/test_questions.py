@@ -16,6 +16,7 @@ from tests.shared import shared
 
 ASKED = asked()
 FRESH = asked("questions_fresh")
+UNSEEN = asked("questions_unseen")
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -34,25 +35,33 @@ def test_enough_of_both_halves() -> None:
     assert len({*sessions}) == len(sessions) >= 20
     counts = {half: sum(len(one.questions) for one in ASKED if one.half == half) for half in ("tuned", "reported")}
     assert sum(counts.values()) >= 120 and min(counts.values()) >= 60
-    for one in (*ASKED, *FRESH):
+    for one in (*ASKED, *FRESH, *UNSEEN):
         for question in one.questions:
             assert question.ask.endswith("?") and question.keys
             for pattern in (*question.keys, question.used):
                 assert not re.search(pattern, ""), pattern
 
 
-def test_enough_fresh_ones() -> None:
-    """At least 60 over ten sessions that the others do not use, six of each; half of them about the present."""
-    sessions = {one.case.rpartition(":")[0] for one in FRESH}
-    assert len(sessions) == len(FRESH) >= 10 and min(len(one.questions) for one in FRESH) >= 6
-    assert sessions.isdisjoint(one.case.rpartition(":")[0] for one in ASKED)
-    kinds = [question.kind for one in FRESH for question in one.questions]
+@pytest.mark.parametrize("name", ["fresh", "unseen"])
+def test_enough_new_ones(name: str) -> None:
+    """At least 60 over ten sessions, one case and six of each; half of them about the present."""
+    new = asked(f"questions_{name}")
+    sessions = {one.case.rpartition(":")[0] for one in new}
+    assert len(sessions) == len(new) >= 10 and min(len(one.questions) for one in new) >= 6
+    kinds = [question.kind for one in new for question in one.questions]
     assert len(kinds) >= 60 and {*kinds} == {*KINDS} and 2 * sum(kind in PRESENT for kind in kinds) >= len(kinds)
-    assert len({question.id for one in FRESH for question in one.questions}) == len(kinds)
-    assert all(question.at > one.cut for one in FRESH for question in one.questions)
+    assert len({question.id for one in new for question in one.questions}) == len(kinds)
+    assert all(question.at > one.cut and one.half == name for one in new for question in one.questions)
 
 
-@pytest.mark.parametrize("one", [*some(ASKED, 4), *some(FRESH, 2)], ids=lambda one: one.case)
+def test_no_case_twice() -> None:
+    """Fresh ones are about other sessions than the first, unseen ones about other cases than both."""
+    sessions, fresh = ({one.case.rpartition(":")[0] for one in each} for each in (ASKED, FRESH))
+    assert fresh.isdisjoint(sessions)
+    assert {one.case for one in UNSEEN}.isdisjoint(one.case for one in (*ASKED, *FRESH))
+
+
+@pytest.mark.parametrize("one", [*some(ASKED, 4), *some(FRESH, 2), *some(UNSEEN, 2)], ids=lambda one: one.case)
 def test_prefix_has_the_keys(one: questions.Asked) -> None:
     """Every key stands in the prefix, and what came next uses what was asked for."""
     name, _, number = one.case.rpartition(":")
