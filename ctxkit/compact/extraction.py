@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from ctxkit.compact.summary_text import INDEX, SummaryLayout, grouped
+from ctxkit.compact.summary_text import SummaryLayout, grouped
 from ctxkit.content.coverage import Line, cover
 from ctxkit.content.scoring import LineScores, SessionCourse
 from ctxkit.content.segments import MOST, Fragment, Fragments
@@ -132,8 +132,7 @@ class Extraction:
             if isinstance(one, File):
                 found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
             else:
-                tags = sum(name in INDEX for name, _ in one.facts[:1])
-                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, self._groups[one.piece]))
+                found.append(Line(one.keeps, own[place], size + MARK, self._groups[one.piece]))
         groups = {self._groups[one.piece] for one in map(self.both.__getitem__, places) if isinstance(one, Fragment)}
         fresh = sorted(groups - self._headings.keys())
         sizes = self.count([words.heading(self.heads[group], group) for group in fresh])

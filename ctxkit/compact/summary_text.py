@@ -5,7 +5,6 @@ Every line or heading names its message, so that `why N` and `recall` lead to th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
@@ -18,14 +17,8 @@ from ctxkit.content.touched_files import File
 from ctxkit.core.board import LEFT_OUT
 from ctxkit.core.item_names import Name, Names
 
-INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
-"""Class of facts -> the name of the line that lists the messages with such facts."""
-INDEXED, WORDS = 3, 40
-"""The most messages of such a line, and the most characters of each."""
 UNSPACED = ("。", "！", "？")
 """Ends of sentences without a blank behind them."""
-PLACED = re.compile(r"[\w.@+/\\-]+\.\w+:[\d:]* ?")
-"""Matches the place that an error begins with: its length does not count."""
 Label = Callable[[Name], str]
 
 
@@ -81,27 +74,11 @@ class SummaryLayout:
         text = [self.opening, *_headed(HEADER, self.state)]
         for name, edited in ((EDITED, True), (READ, False)):
             text += _headed(name, [self._file(file) for file in files if file.edited == edited])
-        index = [*self._index(lines)]
-        text += ["", *index] if index else []
         text += _headed(MESSAGES, list(self._quoted(lines)))
         return "\n".join(text)
 
     def _file(self, file: File) -> str:
         return " ".join([file.line, *map(self.tag, file.names)])
-
-    def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
-        """Yields a line for each class: the newest messages with facts of it, each with a fact's first words."""
-        for kind, name in INDEX.items():
-            held: dict[Name, str] = {}
-            for one in lines:
-                for fact in one.facts:
-                    if fact[0] == kind and one.piece not in self.mended:
-                        words = one.text.strip() if kind == "errors" else fact[1]
-                        held.setdefault(self.heads[one.piece].name, words)
-            if held:
-                newest = [f"{self.tag(message)} {_begun(fact)}" for message, fact in held.items()][-INDEXED:]
-                before = len(held) - len(newest)
-                yield f"{name}: {'; '.join([*newest, *([f'{before:,} older'] if before else [])])}"
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
         for group, members in groupby(lines, key=lambda one: self._groups[one.piece]):
@@ -146,13 +123,6 @@ def _flat(text: str) -> str:
     return " ".join(text.split("\n")) if "\n" in text else text
 
 
-def _begun(fact: str) -> str:
-    """The first words of a fact, without what would end it in the index."""
-    words = " ".join(fact.replace(";", ",").replace("#", "").split())
-    most = WORDS + (found.end() if (found := PLACED.match(words)) is not None else 0)
-    return words if len(words) <= most else f"{words[:most].rpartition(' ')[0] or words[:most]} {LEFT_OUT}"
-
-
 def by_line(some: Sequence[Fragment]) -> dict[int, str]:
     """The lines of fragments of one segment, by number."""
     return {number: _joined(list(parts)) for number, parts in groupby(some, key=lambda one: one.line)}
@@ -172,12 +142,10 @@ def _headed(name: str, lines: Sequence[str]) -> list[str]:
 
 
 _LISTS = {f"{name}:": name.lower() for name in (EDITED, READ, MESSAGES)}
-_INDEX = re.compile(rf"({'|'.join(INDEX.values())}): (#[\d.]+ .*)")
-_BEFORE = re.compile(r"([\d,]+) older$")
 
 
 def outline(text: str) -> dict[str, int]:
-    """Counts what a summary by `extract` has: listed files; messages with decisions, errors and so on; quoted ones."""
+    """Counts what a summary by `extract` has: listed files, commands, quoted messages."""
     found: dict[str, int] = {}
     name = ""
     for line in text.split("\n"):
@@ -189,9 +157,6 @@ def outline(text: str) -> dict[str, int]:
         elif line in _LISTS:
             name = _LISTS[line]
             found[name] = 0
-        elif (index := _INDEX.fullmatch(line)) is not None:
-            before = _BEFORE.search(index[2])
-            found[index[1].lower()] = index[2].count("#") + (int(before[1].replace(",", "")) if before else 0)
         elif name and line:
             found[name] += 1
     return found

@@ -22,10 +22,6 @@ Files edited:
 Files read:
 /work/app/src/b.py #3
 
-Decisions: #2 I decided to use a lock here.
-Pending: #2 The tests still need work.
-Errors: #6 KeyError: 'user' in login
-
 Messages:
 #1 user: Please fix the login. Thanks.
 #2 assistant: I decided to use a lock here. Then I look on. The tests still need work.
@@ -56,21 +52,9 @@ def test_the_heading_of_a_failure_says_what_passed_later() -> None:
     assert layout.of(fragments(said)).endswith("\n#1 Bash failed until #7 → FAIL one")
 
 
-def test_the_index_of_errors_says_what_failed() -> None:
-    """Beside a long place, too; not what passed later."""
-    place = "src/app/of/rows/and/more/merge.py:12:"
-    said = [
-        TextSegment(1, SegmentKind.RESULT, f"{place} error: x is none", "Bash", failed=True),
-        TextSegment(2, SegmentKind.RESULT, "src/app/old.py:1: error: it passed", "Bash", failed=True),
-    ]
-    layout = words(said)
-    layout.mended = {1: 3}
-    assert f"\nErrors: #1 {place} error: x is none\n" in layout.of(fragments(said))
-
-
 def test_what_it_lists() -> None:
     assert outline(WHOLE) == {
-        "files edited": 1, "files read": 1, "decisions": 1, "pending": 1, "errors": 1, "commands": 1, "messages": 7,
+        "files edited": 1, "files read": 1, "commands": 1, "messages": 7,
     }  # fmt: skip
     assert outline("any words") == {}
 

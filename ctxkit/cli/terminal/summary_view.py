@@ -17,9 +17,7 @@ LONGEST = 60
 """Characters of a summary's text, if it has no lists."""
 NOUNS = {
     "files edited": ("file edited", "files edited"), "files read": ("file read", "files read"),
-    "commands": ("command", "commands"), "errors": ("error", "errors"), "decisions": ("decision", "decisions"),
-    "pending": ("pending", "pending"), "code": ("piece of code", "pieces of code"),
-    "messages": ("message quoted", "messages quoted"),
+    "commands": ("command", "commands"), "messages": ("message quoted", "messages quoted"),
 }  # fmt: skip
 """What `outline` counts, in the order of the note -> its singular and plural."""
 
