@@ -15,6 +15,7 @@ from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.content.touched_files import AWAY
 from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
 
@@ -97,8 +98,12 @@ STEERS = (
 """Commands that steer the program, and ask for no work."""
 LOOKS = frozenset({"pattern", "query", "regex"})
 """Arguments of calls that search."""
-AWAY = re.compile(r"(?:/private)?/(?:tmp|var/folders|dev)/|.*[\\/]Temp[\\/]")
-"""Matches a path of what is thrown away."""
+WITHDRAWN = re.compile(
+    r"\W*(?:(?:sorry|oops|oh|no|ah),? )?(?:wrong (?:chat|window|session|tab|thread)|"
+    r"(?:ignore|forget|disregard) (?:that|my|the|this)? ?(?:last|previous|message)|scratch that)",
+    re.I,
+)
+"""Matches what takes the message before back."""
 
 
 class _Said(NamedTuple):
@@ -154,7 +159,7 @@ class SessionState:
         self._search(place, piece)
         self._edit(place, piece)
         if text := _asked(piece):
-            self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.USER and piece.tool != "")
+            self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.RESULT or piece.tool != "")
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
             self._answered = True
         elif piece.kind == SegmentKind.ASSISTANT and UNSAID.match(piece.text.strip()) is None:
@@ -167,6 +172,10 @@ class SessionState:
 
     def _ask(self, said: _Said, *, is_answer: bool) -> None:
         last = self.request[-1].name if self.request else None
+        if WITHDRAWN.match(said.text) is not None:
+            self.request = self.request[:-1]
+            self.rules = [rule for rule in self.rules if rule.name != last]
+            last = None
         is_next = isinstance(said.name, int) and isinstance(last, int) and said.name - last <= GAP
         goes_on = self._is_stopped or (len(said.text) <= LONGEST and GOES_ON.match(said.text) is not None)
         if not (is_answer or goes_on or (is_next and not self._answered)):
@@ -190,7 +199,8 @@ class SessionState:
                     known = self._edited.pop(touch.path, None)
                     if piece.call:
                         self._before.setdefault(piece.call, []).append((touch.path, known))
-                    self._edited[touch.path] = _Said(piece.name, place, touch.path)
+                    if touch.how != "delete":
+                        self._edited[touch.path] = _Said(piece.name, place, touch.path)
         elif piece.kind == SegmentKind.RESULT:
             before = self._before.pop(piece.call, ())
             if piece.failed and (not piece.runs or DENIED.match(piece.text)):
@@ -234,7 +244,7 @@ class SessionState:
         known = {one.name for one in self.request}
         if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in known]:
             lines = [f"  {tag(one.name)} {_flat(one.text)}" for one in rules]
-            lines[0] = f"The user's rule: {lines[0].lstrip()}"
+            lines[0] = f"Earlier instructions: {lines[0].lstrip()}"
             lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
             yield StatePart(lines, tuple(one.place for one in rules))
 

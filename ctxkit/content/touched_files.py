@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -12,12 +13,14 @@ from ctxkit.core.item_names import Name, Names
 
 NAMED = 3
 """How many of the newest messages a file keeps."""
+AWAY = re.compile(r"(?:/private)?/(?:tmp|var/folders|dev)/|.*[\\/]Temp[\\/]")
+"""Matches a path of what is thrown away."""
 
 
 class File(msgspec.Struct):
     """A file. `text`: its path, as calls write it; `edited`: a call changed it, else it was only read; `names`: the
-    newest messages that touch it; `at`: how far back the newest is, as a share of all segments; `often`: how many times
-    it is touched.
+    newest messages that change it, or else read it; `at`: how far back the newest touch is, as a share of all segments;
+    `often`: how many times it is touched.
     """
 
     text: str
@@ -51,15 +54,34 @@ MOST = 8192
 
 
 def touched(pieces: Sequence[TextSegment]) -> list[File]:
-    """The files that the calls of these segments touch, the longest untouched first."""
+    """The files that the calls of these segments touch, the longest untouched first; without those that are deleted
+    since, those that are thrown away, and what a call that failed did not do.
+    """
     found: dict[str, File] = {}
+    before: dict[str, list[tuple[str, File | None]]] = {}
     for place, piece in enumerate(pieces):
+        if piece.kind == SegmentKind.RESULT:
+            undone = before.pop(piece.call, ())
+            for path, known in reversed(undone) if piece.failed and not piece.runs else ():
+                found.pop(path, None)
+                found.update({path: known} if known is not None else {})
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
-            known = found.pop(touch.path, None) or File(touch.path, edited=False, names=[], at=1.0, often=0)
-            known.names = [*(name for name in known.names if name != piece.name), piece.name][-NAMED:]
-            known.edited, known.often = known.edited or touch.how != "read", known.often + 1
-            known.at = 1 - (place + 1) / len(pieces)
-            found[touch.path] = known
+            known = found.pop(touch.path, None)
+            if piece.call:
+                before.setdefault(piece.call, []).append((touch.path, known))
+            if touch.how != "delete" and AWAY.match(touch.path) is None:
+                found[touch.path] = _next(known, touch.path, piece.name, 1 - (place + 1) / len(pieces), touch.how)
             if len(found) > MOST:
                 del found[next(iter(found))]
     return list(found.values())
+
+
+def _next(known: File | None, path: str, name: Name, at: float, how: str) -> File:
+    """The file after the next call that touches it."""
+    edits = how != "read"
+    if known is None:
+        return File(path, edits, [name], at)
+    is_told = edits or not known.edited
+    names = known.names if edits <= known.edited else []  # what only read it does not count beside an edit
+    names = [*(one for one in names if one != name), name][-NAMED:] if is_told else names
+    return File(path, known.edited or edits, names, at, known.often + 1)

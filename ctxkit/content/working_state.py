@@ -39,16 +39,27 @@ BEADS = re.compile(
     r"\bbd\s+(create|update|close|done|reopen)\s+(?:\"([^\"]+)\"|'([^']+)'|([\w.-]+))(?:.*?--status[= ](\w+))?"
 )
 """Matches a call of Beads, which keeps issues for agents."""
-SEARCH_TOOL = re.compile(r"grep|search|glob|find(?!ing)", re.I)
+SEARCH_TOOL = re.compile(r"^(?!.*(?:web|tool)).*(?:grep|search|glob|find(?!ing))", re.I)
 SEARCH = re.compile(r"^(?:\w+=\S* )*(?:(?:git )?grep|rg|ag|ack|find|fd)\b")
 LOOKS_FOR = ("pattern", "query", "regex", "glob")
 PLACE = re.compile(r"^(?:\./)?((?:[A-Za-z]:)?[\w@.+/\\-]*[\w-]\.[A-Za-z]\w{0,7})(?::(\d+)[:-]|:?\s*$)", re.M)
 """Matches the place of a hit: its file, and its line."""
+BESIDE = re.compile(r"^\S*/[^\s:]*(?=[:\n]|$)", re.M)
+"""Matches a line of a search that names a file, also without an ending."""
 STATUS = re.compile(r"\bgit (?:-C \S+ )?status\b")
+CHANGES = re.compile(
+    r"\bgit (?:-C \S+ )?(add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|"
+    r"restore|revert|rm|stash|switch)\b(?: --amend)?"
+)
+"""Matches what makes a printed `git status` old."""
+STAYS = frozenset({"add", "apply", "clean", "mv", "push", "restore", "rm", "stash"})
+"""Those of them that leave the last commit as it is."""
 BRANCH = re.compile(r"^(?:On branch |## )([\w./-]+?)(?:\.\.\.|$)", re.M)
 MOVED = re.compile(r"\bgit (?:-C \S+ )?(?:checkout|switch) (?:-[bcBC] )?([\w./-]+)\s*(?:$|[;&|])")
 COMMITTED = re.compile(r"^\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.*)$", re.M)
 """Matches what `git commit` prints: branch, hash, message."""
+PUSHED = re.compile(r"\b[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s+(\S+) -> ")
+"""Matches what `git push` prints: the newest hash, the branch."""
 PULL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
 MARKED = re.compile(r"^\s*(?:([ MADRCU?!]{2}) |(modified|new file|deleted|renamed):\s+)(\S.*)$", re.M)
 UNTRACKED = re.compile(r"^Untracked files:\n(?:  \(.*\n)?((?:\t\S.*\n?)+)", re.M)
@@ -115,11 +126,18 @@ class WorkingState:
             self._take(_Call(piece.name, tool, given, script, piece.text, piece.failed))
 
     def _take(self, call: _Call) -> None:
+        if changes := [verb[1] for verb in CHANGES.finditer(call.script)]:
+            self._changed = None
+            self._commit = self._commit if STAYS.issuperset(changes) else None
         if not call.failed:
             self._take_tasks(call)
             self._take_tree(call)
         found = self._take_search(call)
-        if not (found or call.failed) and (call.script or call.tool.startswith("mcp")) and len(call.result) <= LARGE:
+        if (
+            not (found or changes or call.failed)
+            and (call.script or call.tool.startswith("mcp"))
+            and len(call.result) <= LARGE
+        ):
             for one, at in _ids(call.result):
                 self._ids.pop(one, None)
                 self._ids[one] = _Line(call.name, call.result[max(0, at - AROUND) : at + len(one) + AROUND])
@@ -154,11 +172,13 @@ class WorkingState:
         task.name, task.text, task.state = name, text or task.text, state or task.state
 
     def _take_search(self, call: _Call) -> bool:
-        is_search = SEARCH_TOOL.search(call.tool) is not None or (
-            bool(call.script) and all(map(SEARCH.match, _commands(call.script) or [""]))
-        )
-        if not is_search:
+        ran = [SEARCH.match(one) is not None for one in _commands(call.script)]
+        is_search = SEARCH_TOOL.search(call.tool) is not None or (bool(ran) and all(ran))
+        if not (is_search or any(ran)):
             return False
+        self._search = None  # a later one is the newest, also where nothing can be said of it
+        if not is_search or call.failed:
+            return is_search
         places: dict[str, list[str]] = {}
         for hit in PLACE.finditer(call.result):
             lines = places.setdefault(hit[1], [])
@@ -167,7 +187,10 @@ class WorkingState:
         if len(places) > 0 and sum(max(1, len(lines)) for lines in places.values()) <= PLACES:
             looked = next((call.given[key] for key in LOOKS_FOR if key in call.given), call.script)
             said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
-            self._search = _Line(call.name, f"{redact(_flat(looked))[0][:QUERY]} → {said}")
+            others = {one.removeprefix("./") for one in BESIDE.findall(call.result)} - places.keys()
+            said += f" and {len(others)} other" if others else ""
+            looked = redact(_flat(looked))[0]
+            self._search = _Line(call.name, f"{looked[:QUERY]}{' …' * (len(looked) > QUERY)} → {said}")
         return True
 
     def _take_tree(self, call: _Call) -> None:
@@ -178,9 +201,12 @@ class WorkingState:
         if (made := [*COMMITTED.finditer(call.result)]) and "commit" in call.script:
             self._branch = _Line(call.name, made[-1][1])
             self._commit = _Line(call.name, f"{made[-1][2]} {_flat(made[-1][3])}")
-            self._changed = None
+        if (pushed := [*PUSHED.finditer(call.result)]) and "push" in call.script:
+            told = self._commit.text if self._commit is not None else ""
+            if not told.startswith(pushed[-1][1]):
+                self._commit = _Line(call.name, f"{pushed[-1][1]} {pushed[-1][2]}")
         pulls = PULL.findall(call.result)
-        if pulls and ("pr create" in call.script or "pr view" in call.script or len({*pulls}) == 1):
+        if pulls and "pr create" in call.script:
             self._pull = _Line(call.name, pulls[-1])
         if STATUS.search(call.script) is not None:
             if (branch := BRANCH.search(call.result)) is not None:
@@ -200,7 +226,7 @@ class WorkingState:
             yield [f"Open tasks: {tag(name)} {rows[0]}", *(f"  {row}" for row in rows[1:])]
         if self._search is not None and self._search.name in covered:
             yield [f"Found last: {tag(self._search.name)} {self._search.text}"]
-        known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "changed: ": self._changed}
+        known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "git status: ": self._changed}
         said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
         tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]
         if tree:
@@ -242,6 +268,8 @@ def _objects(text: str) -> Iterator[tuple[str, str, str]]:
 def _ids(text: str) -> Iterator[tuple[str, int]]:
     """Yields what names something in an output, each with its place."""
     for found, at in placed(text):
+        if text.startswith("..", at + len(found.text)):  # `old..new`: what was before
+            continue
         if found.kind == IdentifierKind.NUMBER and "." not in found.text and len(found.text) < 40:
             yield found.text, at
     yield from ((found[0], found.start()) for found in LONG_NUMBER.finditer(text))

@@ -58,7 +58,7 @@ Failing: #12 go test ./...
   merge_test.go:3: got 1, want 2
 Said last: #13 Next I look at the order of the rows.
 Edited since #7 passed (go test ./...): merge.go #9
-The user's rule: #1 Never touch the lock file."""
+Earlier instructions: #1 Never touch the lock file."""
 
 
 def told(said: Sequence[TextSegment], covered: str = "1-99", room: int = 500) -> list[str]:
@@ -101,7 +101,8 @@ def test_what_is_no_longer_so(more: list[TextSegment], gone: str) -> None:
 def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
     """At the start of a sentence, behind a mark, or behind a word of address; in several languages."""
     assert any(
-        line.startswith("The user's rule: #1") for line in told([user(1, said), model(2, "Yes."), user(3, "Load it.")])
+        line.startswith("Earlier instructions: #1")
+        for line in told([user(1, said), model(2, "Yes."), user(3, "Load it.")])
     )
 
 
@@ -126,7 +127,7 @@ def test_what_only_says_so_is_no_rule(said: str) -> None:
 def test_only_what_leaves_the_context() -> None:
     """What stays says itself."""
     assert told(SAID, "1-9")[0] == "Last request: #8 Now merge them."
-    assert not [line for line in told(SAID, "1-9") if "#1" in line and "rule" not in line]
+    assert not [line for line in told(SAID, "1-9") if "#1" in line and not line.startswith("Earlier")]
     assert told(SAID, "20-30") == []
 
 
@@ -188,7 +189,7 @@ def test_an_answer_belongs_to_the_request() -> None:
     lines = state_of(user(1, "Load the rows."), model(2, "I ask."), asked, model(4, "Now I load the new rows."))
     assert lines[:2] == ["Last request: #1 Load the rows.", "  #3 Which rows? = Only the new ones"]
     assert state_of(user(1, "Load."), asked, model(4, "Yes."), user(5, "Print it."), model(6, "I print."))[1:] == [
-        "The user's rule: #3 Which rows? = Only the new ones"
+        "Earlier instructions: #3 Which rows? = Only the new ones"
     ]
 
 
@@ -244,10 +245,10 @@ REJECTED = "The user doesn't want to proceed with this tool use. The tool use wa
     ],
 )
 def test_what_the_user_said_to_a_call_is_a_request(text: str) -> None:
-    """As Claude Code, opencode and Cline write it; the call edits nothing, and nothing failed."""
+    """Beside what it was about, as Claude Code, opencode and Cline write it; the call edits nothing, and nothing failed."""
     said = [user(1, "Load the rows."), edit(2, "a.go")._replace(call="c")]
     lines = state_of(*said, TextSegment(3, SegmentKind.RESULT, text, "Edit", failed=True, call="c"))
-    assert lines == ["Last request: #3 Test it first."]
+    assert lines == ["Last request: #1 Load the rows.", "  #3 Test it first."]
 
 
 @pytest.mark.parametrize(
@@ -292,6 +293,14 @@ def test_what_was_interrupted_is_still_asked_for(notice: str) -> None:
     assert state_of(*said, model(22, "Yes."), user(23, "Of May."))[0] == "Last request: #23 Of May."
 
 
+@pytest.mark.parametrize("text", ["sorry wrong chat. ignore last message.", "Ignore my previous message, please."])
+def test_what_was_taken_back(text: str) -> None:
+    """Neither a request nor an instruction, also where more is said."""
+    said = [user(1, "Load the rows."), model(2, "Yes."), user(3, "Never touch the lock file."), model(4, "Yes.")]
+    lines = state_of(*said, user(5, f"{text} Print them."), model(6, "Printed."))
+    assert lines[0] == f"Last request: #5 {text} Print them." and not [line for line in lines if "#3" in line]
+
+
 def test_nothing_of_a_document_is_a_rule() -> None:
     """Bullets of a plan, lines of a log, and questions that nobody answered."""
     said = [
@@ -301,7 +310,9 @@ def test_nothing_of_a_document_is_a_rule() -> None:
         model(4, "Yes."),
         user(9, "Print them."),
     ]  # fmt: skip
-    assert [line for line in state_of(*said) if "rule" in line] == ["The user's rule: #1 Do this plan, and never push."]
+    assert [line for line in state_of(*said) if line.startswith("Earlier")] == [
+        "Earlier instructions: #1 Do this plan, and never push."
+    ]
 
 
 def test_edited_files() -> None:
@@ -340,7 +351,7 @@ def test_the_newest_failure_in_a_small_room() -> None:
 )  # fmt: skip
 def test_a_rule_behind_what_is_weighed(text: str) -> None:
     """Behind a comma, or asked for politely."""
-    assert f"The user's rule: #1 {text}" in state_of(
+    assert f"Earlier instructions: #1 {text}" in state_of(
         user(1, text), model(2, "Yes."), user(3, "Load the rows now, all.")
     )
 
@@ -348,7 +359,7 @@ def test_a_rule_behind_what_is_weighed(text: str) -> None:
 def test_older_rules_are_counted() -> None:
     said = [user(n, f"Never touch file number {n}.") for n in range(1, 9)]
     lines = state_of(*said, model(20, "Yes."), user(30, "Print it."))[1:]
-    assert len(lines) == 6 and lines[0] == "The user's rule: #8 Never touch file number 8."
+    assert len(lines) == 6 and lines[0] == "Earlier instructions: #8 Never touch file number 8."
     assert lines[-1] == "  #3 Never touch file number 3. (2 older left out)"
     lines = state_of(*said, user(9, "Never touch file number 1."), model(20, "Yes."), user(30, "Load the rows."))
     assert lines[-1] == "  #4 Never touch file number 4. (2 older left out)"

@@ -14,7 +14,7 @@ def piece(name: int, path: str, how: How) -> TextSegment:
 def test_a_file_has_its_newest_messages_and_what_was_done() -> None:
     calls = [piece(n, "a.py", "edit" if n == 2 else "read") for n in (1, 2, 3, 4, 5)]
     [a, b] = touched([*calls, piece(6, "b.py", "read")])
-    assert (a.text, a.edited, a.names, a.often) == ("a.py", True, [3, 4, 5], 5)
+    assert (a.text, a.edited, a.names, a.often) == ("a.py", True, [2], 5)
     assert (b.text, b.edited, b.names) == ("b.py", False, [6])
     assert b.at < a.at
 
@@ -22,6 +22,14 @@ def test_a_file_has_its_newest_messages_and_what_was_done() -> None:
 def test_a_result_touches_nothing_again() -> None:
     answer = piece(2, "a.py", "read")._replace(kind=SegmentKind.RESULT)
     assert [one.names for one in touched([piece(1, "a.py", "read"), answer])] == [[1]]
+
+
+def test_what_is_gone_and_what_was_not_done() -> None:
+    """A file that was deleted, one for throwing away, and one that a call failed to read."""
+    failed = piece(3, "c.py", "read")._replace(call="c")
+    answer = TextSegment(4, SegmentKind.RESULT, "File does not exist", "Read", failed=True, call="c")
+    calls = [piece(1, "a.py", "edit"), piece(2, "a.py", "delete"), failed, answer, piece(5, "/tmp/d.py", "write")]
+    assert touched(calls) == []
 
 
 def test_a_path_is_one_line() -> None:

@@ -86,7 +86,10 @@ HITS = "src/cart.py:12: def total\nsrc/cart.py:40: total()\ndocs/cart.md:3: tota
             [("Grep", {"pattern": "a"}, "a.py:1: x"), ("Glob", {"pattern": "*.md"}, "a.md\nb.md")],
             "#4 *.md → a.md, b.md",
         ),
-        ([("Grep", {"pattern": "a"}, "a.py:1: x"), ("Grep", {"pattern": "b"}, "No matches found")], "#2 a → a.py:1"),
+        ([("Grep", {"pattern": "a"}, "a.py:1: x"), ("Grep", {"pattern": "b"}, "No matches found")], None),
+        ([("Grep", {"pattern": "a"}, "a.py:1: x"), bash("git log && grep b a.py", "c.py:1: b")], None),
+        ([("Grep", {"pattern": "a"}, "a.py:1: x\n.git/hooks/commit-msg:3: x")], "#2 a → a.py:1 and 1 other"),
+        ([("Grep", {"pattern": "a" * 70}, "a.py:1: x")], f"#2 {'a' * 60} … → a.py:1"),
         ([("Grep", {"pattern": "a"}, "\n".join(f"f{n}.py:1: x" for n in range(99)))], None),
         ([bash("pytest -q", HITS)], None),
     ],
@@ -101,11 +104,18 @@ def test_the_working_tree() -> None:
     """Branch, last commit, pull request, and what is changed since; a commit ends the list."""
     status = bash("git status", "On branch fix/cart\nChanges not staged for commit:\n\tmodified:   src/cart.py\n\n"
                   "Untracked files:\n  (use \"git add\")\n\tnew.py\n")  # fmt: skip
-    assert said(status) == ["Working tree: branch fix/cart #2; changed: modified src/cart.py, ?? new.py #2"]
+    assert said(status) == ["Working tree: branch fix/cart #2; git status: modified src/cart.py, ?? new.py #2"]
     short = bash("git status -sb", "## main...origin/main\n M a.py\n?? b.py")
-    assert said(short) == ["Working tree: branch main #2; changed: M a.py, ?? b.py #2"]
+    assert said(short) == ["Working tree: branch main #2; git status: M a.py, ?? b.py #2"]
     commit = bash("git commit -qam x && git push", "[fix/cart 1a2b3c4] Mend the cart\n 1 file changed")
     assert said(status, commit)[0] == "Working tree: branch fix/cart #4; last commit 1a2b3c4 Mend the cart #4"
+    for moved in ("git reset --soft HEAD~1", "git rebase main", "git pull --rebase"):
+        assert said(commit, bash(moved, "done")) == ["Working tree: branch fix/cart #2"]
+    pushed = bash("git push", "   84d24cc0..343d64a8  fix/cart -> fix/cart")
+    assert said(commit, bash("git rebase main", "done"), pushed)[0] == (
+        "Working tree: branch fix/cart #2; last commit 343d64a8 fix/cart #6"
+    )
+    assert said(short, bash("git add -A", "")) == ["Working tree: branch main #2"]
     pull = bash("gh pr create --fill", "https://github.com/o/r/pull/7\n")
     assert said(pull)[0] == "Working tree: https://github.com/o/r/pull/7 #2"
     assert said(bash("git checkout -b next", "Switched")) == ["Working tree: branch next #2"]

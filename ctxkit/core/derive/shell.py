@@ -124,15 +124,22 @@ def _made(name: str, paths: Sequence[str], options: Sequence[str]) -> list[tuple
         case "tee":
             return [(path, "edit" if "-a" in options else "write") for path in paths]
         case "cp" if len(paths) == 2:
-            return [(paths[1], "write")]
+            return [(_target(*paths), "write")]
         case "mv" if len(paths) == 2:
-            return [(paths[0], "delete"), (paths[1], "write")]
+            return [(paths[0], "delete"), (_target(*paths), "write")]
         case "rm" if not any("r" in one.lower() for one in options):
             return [(path, "delete") for path in paths]
         case "touch":
             return [(path, "write") for path in paths]
         case _:
             return []
+
+
+def _target(source: str, to: str) -> str:
+    """The file that a copy makes: in the folder `to`, if it is one by its name."""
+    name = source.rstrip("/").rpartition("/")[2]
+    is_folder = to.endswith("/") or to in (".", "..") or ("." in name[1:] and "." not in to.rpartition("/")[2][1:])
+    return join(to, name) if is_folder else to
 
 
 def _in_place(name: str, options: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ LINES = {
     "tasks": "Open tasks: ",
     "failing": "Failing: ",
     "edited": "Edited",
-    "rules": "The user's rule: ",
+    "rules": "Earlier instructions: ",
 }
 """How the lines begin that are asked for."""
 RIGHT, WRONG, SILENT = "right", "wrong", "silent"
