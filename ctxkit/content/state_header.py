@@ -95,8 +95,6 @@ STEERS = (
     " upgrade usage vim "
 )
 """Commands that steer the program, and ask for no work."""
-LOOKS = frozenset({"pattern", "query", "regex"})
-"""Arguments of calls that search."""
 AWAY = re.compile(r"(?:/private)?/(?:tmp|var/folders|dev)/|.*[\\/]Temp[\\/]")
 """Matches a path of what is thrown away."""
 
@@ -132,9 +130,6 @@ class SessionState:
         self.rules: list[_Said] = []
         self.next: _Said | None = None
         """What the model announced last."""
-        self.patterns: dict[int, str] = {}
-        """Place of a segment of a call that searches, or of its result -> what it looks for."""
-        self._looking: dict[str, str] = {}
         self._edited: dict[str, _Said] = {}
         self._before: dict[str, list[tuple[str, _Said | None]]] = {}
         """Call that edits -> its paths, each with the edit before."""
@@ -151,7 +146,6 @@ class SessionState:
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)
         self.work.add(piece)
-        self._search(place, piece)
         self._edit(place, piece)
         if text := _asked(piece):
             self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.USER and piece.tool != "")
@@ -197,14 +191,6 @@ class SessionState:
                 for path, known in reversed(before):
                     self._edited.pop(path, None)
                     self._edited.update({path: known} if known is not None else {})
-
-    def _search(self, place: int, piece: TextSegment) -> None:
-        if piece.kind == SegmentKind.INPUT and piece.argument in LOOKS and piece.call:
-            self._looking[piece.call] = _flat(piece.text)[: LONGEST // 4]
-        elif piece.call in self._looking and piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
-            self.patterns[place] = self._looking[piece.call]
-            if piece.kind == SegmentKind.RESULT:
-                del self._looking[piece.call]
 
     @property
     def named(self) -> str:
