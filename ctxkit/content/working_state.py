@@ -93,6 +93,8 @@ class WorkingState:
         """Call -> its tool, and its arguments by their paths."""
         self._tasks: dict[str, _Task] = {}
         self._search: _Line | None = None
+        self._looked = ""
+        """What that search looks for."""
         self._branch: _Line | None = None
         self._commit: _Line | None = None
         self._pull: _Line | None = None
@@ -167,7 +169,7 @@ class WorkingState:
         if len(places) > 0 and sum(max(1, len(lines)) for lines in places.values()) <= PLACES:
             looked = next((call.given[key] for key in LOOKS_FOR if key in call.given), call.script)
             said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
-            self._search = _Line(call.name, f"{redact(_flat(looked))[0][:QUERY]} → {said}")
+            self._search, self._looked = _Line(call.name, said), _flat(looked)
         return True
 
     def _take_tree(self, call: _Call) -> None:
@@ -199,7 +201,8 @@ class WorkingState:
             name = next(task.name for _, task in reversed(tasks) if not DONE.match(task.state))
             yield [f"Open tasks: {tag(name)} {rows[0]}", *(f"  {row}" for row in rows[1:])]
         if self._search is not None and self._search.name in covered:
-            yield [f"Found last: {tag(self._search.name)} {self._search.text}"]
+            looked = redact(self._looked)[0][:QUERY]
+            yield [f"Found last: {tag(self._search.name)} {looked} → {self._search.text}"]
         known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "changed: ": self._changed}
         said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
         tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]

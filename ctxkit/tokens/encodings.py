@@ -82,6 +82,8 @@ class Encoding:
 
     def _count(self, text: str) -> int:
         try:
+            if len(text) < blank_runs.LONG:
+                return len(self._tiktoken.encode_ordinary(text))
             return blank_runs.count(text, self._ordinary, self._piece)
         except BaseException as why:  # tiktoken's panics are no Exceptions; the only known one is in blank_runs.py
             if type(why).__name__ != "PanicException":
