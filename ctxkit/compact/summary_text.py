@@ -91,17 +91,17 @@ class SummaryLayout:
 
     def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
         """Yields a line for each class: the newest messages with facts of it, each with a fact's first words."""
-        for kind, name in INDEX.items():
-            held: dict[Name, str] = {}
-            for one in lines:
-                for fact in one.facts:
-                    if fact[0] == kind and one.piece not in self.mended:
-                        words = one.text.strip() if kind == "errors" else fact[1]
-                        held.setdefault(self.heads[one.piece].name, words)
+        found: dict[str, dict[Name, str]] = {kind: {} for kind in INDEX}
+        for one in lines:
+            for kind, fact in one.facts:
+                if kind in found and one.piece not in self.mended:
+                    words = one.text.strip() if kind == "errors" else fact
+                    found[kind].setdefault(self.heads[one.piece].name, words)
+        for kind, held in found.items():
             if held:
-                newest = [f"{self.tag(message)} {_begun(fact)}" for message, fact in held.items()][-INDEXED:]
+                newest = [f"{self.tag(message)} {_begun(fact)}" for message, fact in [*held.items()][-INDEXED:]]
                 before = len(held) - len(newest)
-                yield f"{name}: {'; '.join([*newest, *([f'{before:,} older'] if before else [])])}"
+                yield f"{INDEX[kind]}: {'; '.join([*newest, *([f'{before:,} older'] if before else [])])}"
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
         for group, members in groupby(lines, key=lambda one: self._groups[one.piece]):
@@ -120,8 +120,10 @@ class SummaryLayout:
         lines: list[str] = []
         for number, before in zip(sorted(entries), [None, *sorted(entries)], strict=False):
             if before is not None and number > before + 1:
-                lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
-                between = lines[before : number - 1]
+                between = [LEFT_OUT]
+                if number - before <= FILLED:  # else they have more characters, which need not be read
+                    lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
+                    between = lines[before : number - 1]
                 yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
             yield entries[number]
 

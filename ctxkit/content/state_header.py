@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
+from ctxkit.content.facts import OPEN, WORD, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
@@ -121,12 +121,10 @@ class SessionState:
     def __init__(self, pieces: Sequence[TextSegment], rule: Callable[[str], bool] | None = None) -> None:
         """`rule`: whether a sentence of the user sets a rule; None: as `is_rule` says."""
         self._is_rule = is_rule if rule is None else rule
-        newest = newest_tasks(pieces)
         self.runs = CommandRuns()
         self.work = WorkingState()
         self.request: list[_Said] = []
         """The segments of the newest request."""
-        self.tasks: list[_Said] = []
         self.rules: list[_Said] = []
         self.next: _Said | None = None
         """What the model announced last."""
@@ -138,10 +136,15 @@ class SessionState:
         self._is_stopped = False
         """Whether the user stopped the model since."""
         self._dropped = set[str]()
+        lists: dict[str, tuple[Name, list[_Said]]] = {}
         for place, piece in enumerate(pieces):
             self._take(place, piece)
-            if piece.is_task and newest.get(piece.tool) == piece.name and OPEN.match(piece.text):
-                self.tasks.append(_Said(piece.name, place, piece.text))
+            if piece.is_task:
+                if piece.tool not in lists or lists[piece.tool][0] != piece.name:
+                    lists[piece.tool] = piece.name, []
+                if OPEN.match(piece.text):
+                    lists[piece.tool][1].append(_Said(piece.name, place, piece.text))
+        self.tasks = sorted((one for _, some in lists.values() for one in some), key=lambda one: one.place)
 
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)

@@ -17,7 +17,7 @@ NAMED = 3
 class File(msgspec.Struct):
     """A file. `text`: its path, as calls write it; `edited`: a call changed it, else it was only read; `names`: the
     newest messages that touch it; `at`: how far back the newest is, as a share of all segments; `often`: how many times
-    it is touched.
+    it is touched; `calls`: the ids of the calls that touch it.
     """
 
     text: str
@@ -25,6 +25,7 @@ class File(msgspec.Struct):
     names: list[Name]
     at: float
     often: int = 1
+    calls: set[str] = set()
 
     @property
     def line(self) -> str:
@@ -58,6 +59,7 @@ def touched(pieces: Sequence[TextSegment]) -> list[File]:
             known = found.pop(touch.path, None) or File(touch.path, edited=False, names=[], at=1.0, often=0)
             known.names = [*(name for name in known.names if name != piece.name), piece.name][-NAMED:]
             known.edited, known.often = known.edited or touch.how != "read", known.often + 1
+            known.calls.update([piece.call] if piece.call else [])
             known.at = 1 - (place + 1) / len(pieces)
             found[touch.path] = known
             if len(found) > MOST:

@@ -82,8 +82,6 @@ class Encoding:
 
     def _count(self, text: str) -> int:
         try:
-            if len(text) < blank_runs.LONG:
-                return len(self._tiktoken.encode_ordinary(text))
             return blank_runs.count(text, self._ordinary, self._piece)
         except BaseException as why:  # tiktoken's panics are no Exceptions; the only known one is in blank_runs.py
             if type(why).__name__ != "PanicException":
@@ -91,6 +89,8 @@ class Encoding:
             raise ranks.NoRanksError(f"tiktoken refuses a text of {len(text)} characters") from why
 
     def _ordinary(self, text: str) -> int:
+        if len(text) <= PART:
+            return len(self._tiktoken.encode_ordinary(text))
         return sum(len(self._tiktoken.encode_ordinary(part)) for part in parts(text))
 
     def _piece(self, text: str) -> int:
