@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxkit.compact.ask_model import model_of, require_text
 from ctxkit.compact.candidates import FEWEST, KeptTail
 from ctxkit.compact.plan import CompactGoal, CompactionOutcome, CompactionPlan, whole
 from ctxkit.core.decision import Decision
@@ -193,6 +192,8 @@ def goal_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:
         )
     if asked.summary is not None:
         strategy = GIVEN
+        from ctxkit.compact.ask_model import require_text
+
         require_text("the summary", asked.summary, "summary=TEXT; a model is named: summary_model=NAME")
         if not asked.summary.strip():
             raise BadSummary("the summary is empty: nothing was changed", "give the text that replaces the messages")
@@ -202,7 +203,11 @@ def goal_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:
         raise Usage(
             "a focus is for a summary of chosen lines: nothing was changed", f"use --strategy {' or '.join(FOCUSED)}"
         )
-    model = model_of(log, asked.model, fast=asked.fast) if asks_model(strategy) else ""
+    model = ""
+    if asks_model(strategy):
+        from ctxkit.compact.ask_model import model_of
+
+        model = model_of(log, asked.model, fast=asked.fast)
     percent = float(log.config["compact.target"]) if asked.target is None else _target(asked.target)
     chosen = None
     selection = asked.selection

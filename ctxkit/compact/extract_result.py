@@ -43,7 +43,7 @@ def extract_result(
     pieces = [TextSegment(1, SegmentKind.RESULT, text, tool, failed=failed)]
     found = fragments(pieces)
     sizes = count([one.text for one in found])
-    course = SessionCourse(pieces, [])
+    course = SessionCourse([])
     asked = spoken(query)
     named = {place for place, one in enumerate(found) if not asked.isdisjoint(spoken(one.text))} if asked else set()
     tie = ASKED / max(1, len(named))

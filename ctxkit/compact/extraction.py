@@ -50,7 +50,7 @@ class Extraction:
         self.pieces, self.count, self.label = pieces, count, label
         self.files = touched(pieces)
         self.state = SessionState(pieces)
-        self.course = SessionCourse(pieces, self.files, focus)
+        self.course = SessionCourse(self.files, focus)
         cut = Fragments(pieces, self._better, most)
         self.lines, self.heads = cut.lines, cut.pieces
         self.both: list[Fragment | File] = [*self.lines, *self.files]

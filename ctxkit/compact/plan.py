@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 from msgspec import structs
 
-from ctxkit.compact.ask_model import ModelSummary
 from ctxkit.compact.candidates import (
     FEWEST,
     SUMMARY,
@@ -31,7 +30,6 @@ from ctxkit.compact.candidates import (
 )
 from ctxkit.compact.extraction import Count, Extraction
 from ctxkit.compact.masked_results import Masked, maskable
-from ctxkit.compact.prompt import combined
 from ctxkit.compact.segment_spool import spooled
 from ctxkit.compact.shorten_messages import abridge
 from ctxkit.content.calls import Calls
@@ -58,6 +56,7 @@ from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.trim import Trimming, TrimRequest
 
 if TYPE_CHECKING:
+    from ctxkit.compact.ask_model import ModelSummary
     from ctxkit.logfile.commit import WritableLog
 
 SHORTEST, FLOOR = 60, 4
@@ -715,6 +714,8 @@ class CompactionPlan:
         if budget <= 0:
             return None
         if self.by_model is not None:
+            from ctxkit.compact.prompt import combined
+
             texts, model = self.by_model.texts, self.by_model.model
             return combined(texts, model, self._lines, budget, count, covered=self.covered, label=self.state.label)
         if (self._made.budget, self._made.ids, self._made.lines) != (budget, self.covered, self._lines):

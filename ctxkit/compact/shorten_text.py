@@ -99,7 +99,7 @@ def _best(text: str, begin: int, end: int, tokens: int, count: Count, kind: Segm
     if not found or tokens <= 0:
         return []
     sizes = count([one.text for one in found])
-    worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []), tokens / (sum(sizes) or 1))
+    worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse([]), tokens / (sum(sizes) or 1))
     lines = [
         Line(one.keeps, worth.words[place], size + LINE, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))

@@ -97,8 +97,10 @@ class SummaryLayout:
         lines: list[str] = []
         for number, before in zip(sorted(entries), [None, *sorted(entries)], strict=False):
             if before is not None and number > before + 1:
-                lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
-                between = lines[before : number - 1]
+                between = [LEFT_OUT]
+                if number - before <= FILLED:  # else they have more characters, which need not be read
+                    lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
+                    between = lines[before : number - 1]
                 yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
             yield entries[number]
 

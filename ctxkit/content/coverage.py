@@ -8,7 +8,7 @@ n log n for any budget.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, NamedTuple
 
 
@@ -46,41 +46,46 @@ def cover(
             own.append(at)
         keeps.append(own)
     score = worths.__getitem__
-    opened: set[Hashable] = set()
     members: dict[Hashable, list[int]] = {}
     for place, line in enumerate(lines):
         members.setdefault(line.group, []).append(place)
+    headings = {group: heading(group) for group in members}
+    """Group -> the tokens of its heading; 0 once it is paid for."""
+    owns = [line.own for line in lines]
+    sizes = [line.tokens for line in lines]
+    groups = [line.group for line in lines]
 
     def weighed(place: int) -> tuple[float, int, int]:
-        line = lines[place]
-        gain = line.own + sum(map(score, keeps[place]))
-        tokens = line.tokens + (0 if line.group in opened else heading(line.group))
-        return -gain / max(1, tokens), place, tokens
+        tokens = sizes[place] + headings[groups[place]]
+        return -(owns[place] + sum(map(score, keeps[place]))) / (tokens if tokens > 1 else 1), place, tokens
 
     heap = [weighed(place) for place in range(len(lines))]
     heapify(heap)
     waiting = bytearray(b"\1") * len(lines)
     taken: list[int] = []
     while heap:
-        best = heappop(heap)
-        place = best[1]
-        if not waiting[place]:
+        place = heap[0][1]
+        if not waiting[place] or sizes[place] > budget:
+            heappop(heap)
             continue
         best = weighed(place)
-        if heap and best > heap[0]:
-            heappush(heap, best)
+        if best > heap[0]:  # less than it was: another one may be better
+            heapreplace(heap, best)
             continue
+        heappop(heap)
         waiting[place] = 0
-        if best[0] == 0 or best[2] > budget:
+        if best[0] == 0:
+            break
+        if best[2] > budget:
             continue
         budget -= best[2]
         taken.append(place)
         for at in keeps[place]:
             worths[at] = 0.0
-        group = lines[place].group
-        if group not in opened:
-            opened.add(group)
+        group = groups[place]
+        if headings[group]:
+            headings[group] = 0
             for other in members[group]:
-                if waiting[other]:
+                if waiting[other] and sizes[other] <= budget:
                     heappush(heap, weighed(other))
     return taken

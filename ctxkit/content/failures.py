@@ -29,8 +29,8 @@ SAYS = re.compile(
 )
 """Matches words about a failure anywhere in a line."""
 HINT = re.compile(
-    r"rror|ERROR|xception|atal|anic|FAIL|Trace|refer|find|found|No such|denied|assert|reject|EN|EA|EE|EC|TS|"
-    r"code|status|Not eq"
+    r"rror|ERROR|xception|fatal|anic|FAIL|Traceb|ed ref|ot f|No such|denied|assert|ected b|E[NAEC]|TS\d|code:? [1-9]|"
+    r"status:? [1-9]|Not eq"
 )
 """Matches a part of whatever SAYS matches. Most lines have none, and the search for it takes a tenth of the time."""
 BEGINS = re.compile(
@@ -224,13 +224,14 @@ class CommandRuns:
         state = SESSION.search(piece.text)
         is_running = state is not None and "running" in state[0]
         is_zero = state is not None and state[0].endswith("code 0") and FAILED.search(NONE.sub("", piece.text)) is None
-        lines = (*asked.failing, *failing(piece.text, passed=is_zero))
+        found = tuple(failing(piece.text, passed=is_zero))
+        lines = (*asked.failing, *found)
         if state is not None and is_running:
             self._running[state[1]] = asked._replace(failing=lines)
             return
         *others, command = asked.commands
         if is_zero and "|" not in command:
-            lines = tuple(failing(piece.text, passed=True))
+            lines = found
         script = frozenset(map(_bare, asked.commands))
         run = CommandRun(piece.name, place, command, _without_exits(lines), asked.folder, script)
         if piece.failed and not run.failing:
@@ -246,10 +247,9 @@ class CommandRuns:
             if _is_elsewhere(held, run):
                 continue
             known, _ = other
-            covers = run.failing or _covers(run, held)
-            is_part_of_it = not is_part and (known.startswith(f"{words} ") or known == words) and covers
-            is_mistaken = _words(held.command) == words and _is_mistaken(held)
-            if is_part_of_it or is_mistaken or (known == key and (is_part or covers)):
+            is_within = known == key or (not is_part and (known.startswith(f"{words} ") or known == words))
+            is_mended = is_within and ((known == key and is_part) or run.failing or _covers(run, held))
+            if is_mended or (_words(held.command) == words and _is_mistaken(held)):
                 self._drop(other, run)
             elif is_whole and held.failing and self._checks_as_much(held, run):
                 self._drop(other, run, is_sure=True)
@@ -409,8 +409,10 @@ def _covers(run: CommandRun, other: CommandRun) -> bool:
     this one was given.
     """
     scope = _scope(run.command)
+    if not scope:
+        return True
     packages = [f"{found[1] or ''}{found[2]}" for line in other.failing if (found := PACKAGE.match(line)) is not None]
     places = [found[0].rstrip("0123456789").rstrip(":(") for line in other.failing for found in FILE.finditer(line)]
     failed = packages or places or [*_scope(other.command)]
     paths = [f"/{path}/".replace("\\", "/").replace("/./", "/") for path in failed]
-    return not scope or (bool(paths) and all(any(f"/{one}/" in path for one in scope) for path in paths))
+    return bool(paths) and all(any(f"/{one}/" in path for one in scope) for path in paths)

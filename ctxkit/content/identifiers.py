@@ -44,7 +44,7 @@ KINDS = (
     r"""|(?P<uuid>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"""
     r"""|(?P<flag>(?<![\w-])--[a-z][a-z0-9]+(?:-[a-z0-9]+)*)"""
     r"""|(?P<error>\b[A-Z]\w*(?:Error|Exception)\b|\bE(?:NOENT|ACCES|EXIST|PERM|INVAL|PIPE|ISDIR|NOTDIR|ADDRINUSE|CONNREFUSED|CONNRESET|TIMEDOUT|NOTEMPTY|RESOLVE|LIFECYCLE)\b|\bTS\d{4,5}\b)"""
-    r"""|(?P<number>\bv?\d+\.\d+(?:\.\d+)+(?:-[a-z]+[\w.]*)?\b|\bv\d+\.\d+\b|(?<![\w&/])\#\d+\b|\b[A-Z]{2,10}-\d{1,6}\b|(?<=localhost:)\d{4,5}\b|(?<=\d:)\d{4,5}\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b)"""
+    r"""|(?P<number>(?=[\dA-Za-fv\#])(?:\bv?\d+\.\d+(?:\.\d+)+(?:-[a-z]+[\w.]*)?\b|\bv\d+\.\d+\b|(?<![\w&/])\#\d+\b|\b[A-Z]{2,10}-\d{1,6}\b|(?<=localhost:)\d{4,5}\b|(?<=\d:)\d{4,5}\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b))"""
     r"""|(?P<identifier>\b_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b|\b[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}[A-Z]?\b)"""
 )  # fmt: skip
 """The pattern of each kind. The first that matches at a place counts."""
@@ -53,14 +53,16 @@ AT_ONCE = "++" if re.sub("(?:a|1(?!b))++", "", "a1b") == "1b" else "+"
 there it is the plain one, which finds the same, three times as slowly.
 """
 PLAIN = (
-    r"""(?P<plain>(?:[\s,;()\[\]{}<>"'`=*!?|\\$%^&]++|[.:](?=\s|$)"""
-    r"""|(?:[A-Za-z][a-z]*+|(?<![:\w])\d++)(?![\w/@~+\#-]|[.:](?!\s|$)))"""
+    r"""(?:(?:[\s,;()\[\]{}<>"'`=*!?|\\$%^&]++|[.:](?=\s|$)"""
+    r"""|(?:[a-z]++(?:-[a-z]++){0,3}|[A-DF-Z](?:[a-z]*+|[A-Z]++)|E[a-z]*+|(?<![:\w])\d++)(?![\w/@~+\#-]|[.:](?!\s|$)))"""
     rf"{AT_ONCE})"
 )
 """Matches plain words, numbers, and what stands between them: no item begins there. Skipped at once, they take a third
 of the time of a search at each letter.
 """
-PATTERN = re.compile(f"{PLAIN}|{KINDS}")
+REST = r"[A-Za-z0-9_]++(?!://)"
+"""Matches a word that is no item: none begins inside it, but a URL."""
+PATTERN = re.compile(f"{PLAIN}|{KINDS}|{REST}(?:{PLAIN})?")
 SORTS = {
     "url": IdentifierKind.URL,
     "path": IdentifierKind.PATH,
@@ -94,21 +96,25 @@ def items(piece: TextSegment) -> set[Identifier]:
 
 def named(text: str) -> Iterator[Identifier]:
     """Yields the items of a text, without commands, as often as they occur."""
-    for found, _ in placed(text):
-        held = short(found.text) if found.kind == IdentifierKind.PATH else found.text
-        if SHORTEST <= len(held) <= LONGEST:
-            yield Identifier(found.kind, held)
+    for kind, held, _ in _matched(text):
+        name = short(held) if kind == IdentifierKind.PATH else held
+        if SHORTEST <= len(name) <= LONGEST:
+            yield Identifier(kind, name)
 
 
 def placed(text: str) -> Iterator[tuple[Identifier, int]]:
     """Yields the items of a text as they are written, of any length, each with the place where it begins."""
+    return ((Identifier(kind, held), at) for kind, held, at in _matched(text))
+
+
+def _matched(text: str) -> Iterator[tuple[IdentifierKind, str, int]]:
     for match in PATTERN.finditer(text):
-        group = match.lastgroup or ""
-        if group == "plain":
+        group = match.lastgroup
+        if group is None:  # plain
             continue
         held = match[0].rstrip(".,;:!?*") if group == "url" else match[0]
         if group != "path" or _is_path(held):
-            yield Identifier(SORTS[group], held), match.start()
+            yield SORTS[group], held, match.start()
 
 
 def _is_path(held: str) -> bool:

@@ -75,6 +75,8 @@ def recent(at: float) -> float:
 
 def repeat_odds(piece: TextSegment, one: Fragment) -> float:
     """The relative odds that a line of `piece` is written again verbatim."""
+    if not (whole := _whole(one.text.strip())):
+        return 0.0
     match piece.kind:
         case SegmentKind.INPUT:
             base = AGAIN.get(piece.argument, ARGUMENT)
@@ -86,7 +88,7 @@ def repeat_odds(piece: TextSegment, one: Fragment) -> float:
             base = WRITTEN if piece.touches else PRINTED
         case _:
             base = TYPED
-    return base * recent(one.at) * one.often * _whole(one.text.strip())
+    return base * recent(one.at) * one.often * whole
 
 
 def _whole(text: str) -> float:
@@ -97,15 +99,12 @@ def _whole(text: str) -> float:
 class SessionCourse:
     """The course of a session. `calls`: ids of the calls that touch recently touched files."""
 
-    def __init__(self, pieces: Iterable[TextSegment], files: Sequence[File], focus: str = "") -> None:
+    def __init__(self, files: Iterable[File], focus: str = "") -> None:
         """`focus`: words that count more."""
         self.focus = frozenset(spoken(focus))
         """The longer words that were named by hand."""
         self._short = _short_words(focus, self.focus)
-        active = {file.text for file in files if file.at <= BACK}
-        self.calls = {
-            piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)
-        }
+        self.calls = {call for file in files if file.at <= BACK for call in file.calls}
 
     @property
     def has_focus(self) -> bool:
@@ -147,7 +146,8 @@ class LineScores:
         self._kept: dict[Hashable, float] = dict(zip(needed, _scaled([*needed.values()], ITEMS), strict=True))
         facts: dict[Fact, float] = {}
         for one, more in zip(lines, focused, strict=True):
-            facts.update((fact, more * _fact_weight(fact, one.at)) for fact in one.facts)
+            for fact in one.facts:
+                facts[fact] = more * _fact_weight(fact, one.at)
         facts.update((file.fact, 1.0) for file in files)
         whole: dict[str, float] = defaultdict(float)
         for (name, _), worth in facts.items():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
+from ctxkit.content.facts import OPEN, WORD, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
@@ -96,8 +96,6 @@ STEERS = (
     " upgrade usage vim "
 )
 """Commands that steer the program, and ask for no work."""
-LOOKS = frozenset({"pattern", "query", "regex"})
-"""Arguments of calls that search."""
 WITHDRAWN = re.compile(
     r"\W*(?:(?:sorry|oops|oh|no|ah),? )?(?:wrong (?:chat|window|session|tab|thread)|"
     r"(?:ignore|forget|disregard) (?:that|my|the|this)? ?(?:last|previous|message)|scratch that)",
@@ -128,18 +126,13 @@ class SessionState:
     def __init__(self, pieces: Sequence[TextSegment], rule: Callable[[str], bool] | None = None) -> None:
         """`rule`: whether a sentence of the user sets a rule; None: as `is_rule` says."""
         self._is_rule = is_rule if rule is None else rule
-        newest = newest_tasks(pieces)
         self.runs = CommandRuns()
         self.work = WorkingState()
         self.request: list[_Said] = []
         """The segments of the newest request."""
-        self.tasks: list[_Said] = []
         self.rules: list[_Said] = []
         self.next: _Said | None = None
         """What the model announced last."""
-        self.patterns: dict[int, str] = {}
-        """Place of a segment of a call that searches, or of its result -> what it looks for."""
-        self._looking: dict[str, str] = {}
         self._edited: dict[str, _Said] = {}
         self._before: dict[str, list[tuple[str, _Said | None]]] = {}
         """Call that edits -> its paths, each with the edit before."""
@@ -148,15 +141,19 @@ class SessionState:
         self._is_stopped = False
         """Whether the user stopped the model since."""
         self._dropped = set[str]()
+        lists: dict[str, tuple[Name, list[_Said]]] = {}
         for place, piece in enumerate(pieces):
             self._take(place, piece)
-            if piece.is_task and newest.get(piece.tool) == piece.name and OPEN.match(piece.text):
-                self.tasks.append(_Said(piece.name, place, piece.text))
+            if piece.is_task:
+                if piece.tool not in lists or lists[piece.tool][0] != piece.name:
+                    lists[piece.tool] = piece.name, []
+                if OPEN.match(piece.text):
+                    lists[piece.tool][1].append(_Said(piece.name, place, piece.text))
+        self.tasks = sorted((one for _, some in lists.values() for one in some), key=lambda one: one.place)
 
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)
         self.work.add(piece)
-        self._search(place, piece)
         self._edit(place, piece)
         if text := _asked(piece):
             self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.RESULT or piece.tool != "")
@@ -207,14 +204,6 @@ class SessionState:
                 for path, known in reversed(before):
                     self._edited.pop(path, None)
                     self._edited.update({path: known} if known is not None else {})
-
-    def _search(self, place: int, piece: TextSegment) -> None:
-        if piece.kind == SegmentKind.INPUT and piece.argument in LOOKS and piece.call:
-            self._looking[piece.call] = _flat(piece.text)[: LONGEST // 4]
-        elif piece.call in self._looking and piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
-            self.patterns[place] = self._looking[piece.call]
-            if piece.kind == SegmentKind.RESULT:
-                del self._looking[piece.call]
 
     @property
     def named(self) -> str:

@@ -173,7 +173,7 @@ class SummaryLines:
             for n, (block, places) in enumerate(rows.items(), start=1)
         ]
         found = fragments(pieces)
-        worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []))
+        worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse([]))
         lines = [
             Line(one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, members[one.piece][one.line - 1])
             for place, one in enumerate(found)

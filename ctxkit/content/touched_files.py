@@ -9,6 +9,7 @@ import msgspec
 
 from ctxkit.content.identifiers import Identifier, IdentifierKind, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.core.derive.files import FileTouch
 from ctxkit.core.item_names import Name, Names
 
 NAMED = 3
@@ -20,7 +21,7 @@ AWAY = re.compile(r"(?:/private)?/(?:tmp|var/folders|dev)/|.*[\\/]Temp[\\/]")
 class File(msgspec.Struct):
     """A file. `text`: its path, as calls write it; `edited`: a call changed it, else it was only read; `names`: the
     newest messages that change it, or else read it; `at`: how far back the newest touch is, as a share of all segments;
-    `often`: how many times it is touched.
+    `often`: how many times it is touched; `calls`: the ids of the calls that touch it.
     """
 
     text: str
@@ -28,6 +29,7 @@ class File(msgspec.Struct):
     names: list[Name]
     at: float
     often: int = 1
+    calls: set[str] = set()
 
     @property
     def line(self) -> str:
@@ -70,18 +72,19 @@ def touched(pieces: Sequence[TextSegment]) -> list[File]:
             if piece.call:
                 before.setdefault(piece.call, []).append((touch.path, known))
             if touch.how != "delete" and AWAY.match(touch.path) is None:
-                found[touch.path] = _next(known, touch.path, piece.name, 1 - (place + 1) / len(pieces), touch.how)
+                found[touch.path] = _next(known, touch, piece, 1 - (place + 1) / len(pieces))
             if len(found) > MOST:
                 del found[next(iter(found))]
     return list(found.values())
 
 
-def _next(known: File | None, path: str, name: Name, at: float, how: str) -> File:
+def _next(known: File | None, touch: FileTouch, piece: TextSegment, at: float) -> File:
     """The file after the next call that touches it."""
-    edits = how != "read"
+    edits, calls = touch.how != "read", known.calls if known is not None else set[str]()
+    calls.update([piece.call] if piece.call else [])
     if known is None:
-        return File(path, edits, [name], at)
-    is_told = edits or not known.edited
+        return File(touch.path, edits, [piece.name], at, calls=calls)
     names = known.names if edits <= known.edited else []  # what only read it does not count beside an edit
-    names = [*(one for one in names if one != name), name][-NAMED:] if is_told else names
-    return File(path, known.edited or edits, names, at, known.often + 1)
+    if edits or not known.edited:
+        names = [*(one for one in names if one != piece.name), piece.name][-NAMED:]
+    return File(touch.path, known.edited or edits, names, at, known.often + 1, calls)

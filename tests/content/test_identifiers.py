@@ -80,7 +80,7 @@ def test_plain_words_that_are_skipped_have_no_item(text: str) -> None:
     each = [(found[0], found.lastgroup, found.start()) for found in re.finditer(KINDS, text)]
     for pattern in (PATTERN, BEFORE_3_11_5):
         quick = [(found[0], found.lastgroup, found.start()) for found in pattern.finditer(text)]
-        assert [found for found in quick if found[1] != "plain"] == each
+        assert [found for found in quick if found[1]] == each
 
 
 def test_commands_are_pieces_of_a_script_without_bare_looks_and_documents() -> None:

@@ -23,7 +23,7 @@ CODE = "    return compute_the_sum(of, these)"
 
 def weighed(said: Sequence[TextSegment], files: Sequence[File] = (), share: float = EASE) -> LineScores:
     """All lines of these pieces."""
-    return LineScores(dict(enumerate(said)), fragments(said), files, SessionCourse(said, files), share)
+    return LineScores(dict(enumerate(said)), fragments(said), files, SessionCourse(files), share)
 
 
 def test_code_that_was_written_lately_is_written_again_sooner_than_what_was_printed() -> None:
@@ -91,4 +91,4 @@ def test_a_shorter_summary_tells_what_happened_first() -> None:
 )  # fmt: skip
 def test_a_short_word_is_a_focus_too(focus: str, text: str, is_focused: bool) -> None:
     """Alone, or if it has capitals or digits; articles are none."""
-    assert SessionCourse([], [], focus=focus).is_focused(text) is is_focused
+    assert SessionCourse([], focus).is_focused(text) is is_focused

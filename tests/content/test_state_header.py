@@ -245,7 +245,7 @@ REJECTED = "The user doesn't want to proceed with this tool use. The tool use wa
     ],
 )
 def test_what_the_user_said_to_a_call_is_a_request(text: str) -> None:
-    """Beside what it was about, as Claude Code, opencode and Cline write it; the call edits nothing, and nothing failed."""
+    """Beside what it was about, as Claude Code, opencode and Cline write it; the call edits nothing."""
     said = [user(1, "Load the rows."), edit(2, "a.go")._replace(call="c")]
     lines = state_of(*said, TextSegment(3, SegmentKind.RESULT, text, "Edit", failed=True, call="c"))
     assert lines == ["Last request: #1 Load the rows.", "  #3 Test it first."]

@@ -115,7 +115,7 @@ def test_the_working_tree() -> None:
     assert said(commit, bash("git rebase main", "done"), pushed)[0] == (
         "Working tree: branch fix/cart #2; last commit 343d64a8 fix/cart #6"
     )
-    assert said(short, bash("git add -A", "")) == ["Working tree: branch main #2"]
+    assert said(short, bash("git stash", "")) == ["Working tree: branch main #2"]
     pull = bash("gh pr create --fill", "https://github.com/o/r/pull/7\n")
     assert said(pull)[0] == "Working tree: https://github.com/o/r/pull/7 #2"
     assert said(bash("git checkout -b next", "Switched")) == ["Working tree: branch next #2"]

@@ -23,6 +23,8 @@ def test_described_without_network(name: str, size: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(socket, "socket", None)
     found = ranks.described(name)
     assert (found["name"], len(found["mergeable_ranks"])) == (name, size)
+    lines = next(ranks._files(name, ranks.PUBLISHED + name + ranks.SUFFIX))
+    assert [int(line.split()[1]) for line in gzip.decompress(lines.read_bytes()).splitlines()] == [*range(size)]
     assert ranks.carried(name) and not ranks.carried("r50k_base")
 
 
