@@ -60,16 +60,18 @@ def extract_result(
     gaps = [range(start + 1, end) for start, end in pairwise([-1, *sorted(taken), len(lines)])]
     taken += [place for place in chain(*sorted(gaps, key=len)) if sizes[place] <= tokens]  # if nothing speaks for more
 
+    unblank = [line for line in text.split("\n") if line.strip()]
+
     def made(many: int) -> str:
-        return _joined([found[place] for place in sorted(taken[:many])], found)
+        return _joined([found[place] for place in sorted(taken[:many])], found, unblank)
 
     fits = bisect_right(range(1, len(taken) + 1), tokens, key=lambda many: count([made(many)])[0])
     return made(fits) if fits else None
 
 
-def _joined(some: Sequence[Fragment], of: Sequence[Fragment]) -> str:
-    """These fragments, with a mark for each gap, and at both ends if others come before or after."""
-    texts = by_line(some)
+def _joined(some: Sequence[Fragment], of: Sequence[Fragment], lines: Sequence[str]) -> str:
+    """These fragments of these lines, with a mark for each gap, and at both ends if others come before or after."""
+    texts = by_line(some, lines)
     rows: list[str] = []
     for number, before in zip(sorted(texts), [0, *sorted(texts)], strict=False):
         rows += [LEFT_OUT] if number > before + 1 else []

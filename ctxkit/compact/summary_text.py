@@ -17,8 +17,6 @@ from ctxkit.content.touched_files import File
 from ctxkit.core.board import LEFT_OUT
 from ctxkit.core.item_names import Name, Names
 
-UNSPACED = ("。", "！", "？")
-"""Ends of sentences without a blank behind them."""
 Label = Callable[[Name], str]
 
 
@@ -92,9 +90,20 @@ class SummaryLayout:
                 yield from (f" {line}" if HEADING.match(line) else line for line in quoted)
 
     def _quote(self, place: int, some: Sequence[Fragment]) -> Iterator[str]:
-        """Yields the lines of one segment, with marks for gaps between them. A small gap is filled."""
-        entries = by_line(some)
+        """Yields the lines of one segment, with marks for gaps between them. A small gap is filled. A command has marks
+        where its start or its end is left out, too: it would read as another one.
+        """
+        is_script = self.heads[place].is_script
         lines: list[str] = []
+        if is_script or any(one.line == before.line for before, one in pairwise(some)):
+            lines = [line for line in self.pieces[place].text.split("\n") if line.strip()]
+        entries = by_line(some, lines)
+        if is_script:
+            first, last = some[0], some[-1]
+            if first.line > 1 or first.part:
+                entries[first.line] = f"{LEFT_OUT} {entries[first.line]}"
+            if last.line < len(lines) or not lines[last.line - 1].rstrip().endswith(last.text.rstrip()):
+                entries[last.line] = f"{entries[last.line]} {LEFT_OUT}"
         for number, before in zip(sorted(entries), [None, *sorted(entries)], strict=False):
             if before is not None and number > before + 1:
                 between = [LEFT_OUT]
@@ -125,17 +134,21 @@ def _flat(text: str) -> str:
     return " ".join(text.split("\n")) if "\n" in text else text
 
 
-def by_line(some: Sequence[Fragment]) -> dict[int, str]:
-    """The lines of fragments of one segment, by number."""
-    return {number: _joined(list(parts)) for number, parts in groupby(some, key=lambda one: one.line)}
+def by_line(some: Sequence[Fragment], lines: Sequence[str]) -> dict[int, str]:
+    """The lines of fragments of one segment, by number. `lines`: those of the segment that are not blank; needed where
+    several fragments are of one line.
+    """
+    grouped_by_line = groupby(some, key=lambda one: one.line)
+    return {number: _joined(list(parts), lines[number - 1] if lines else "") for number, parts in grouped_by_line}
 
 
-def _joined(parts: Sequence[Fragment]) -> str:
-    """The selected parts of one line."""
-    words = parts[0].text
+def _joined(parts: Sequence[Fragment], line: str) -> str:
+    """The selected parts of one line, with what stands between neighbours there."""
+    words, at = parts[0].text, line.find(parts[0].text) + len(parts[0].text)
     for before, one in pairwise(parts):
-        follows = one.part == before.part + 1
-        words += ("" if before.text.endswith(UNSPACED) else " ") + one.text if follows else f" {LEFT_OUT} {one.text}"
+        begins = line.find(one.text, at)
+        words += line[at:begins] if one.part == before.part + 1 and begins >= 0 else f" {LEFT_OUT} "
+        words, at = words + one.text, begins + len(one.text)
     return words
 
 

@@ -126,6 +126,12 @@ HIDES = re.compile(
     re.I,
 )
 """Matches a filter behind a command that shows only lines with words that do not say what failed."""
+COUNTED = re.compile(r"\|\s*(?:wc\b|grep -\w*c)")
+"""Matches what prints only a number: nobody knows whether that many failed or passed."""
+INSTALLS = re.compile(
+    r"\b(?:npm|pnpm|yarn|bun|uv|pip|poetry|cargo|mise|bundle)\b.* (?:add|ci|i|install|remove|rm|un\w+|up\w+)\b"
+)
+"""Matches what installs packages: it checks nothing, and is mended by hand."""
 DRY = re.compile(r"\s(?:--help|--version|--dry-run|--list(?:-tests)?|--collect-only|-n(?!\s+\d)|-h)(?=\s|$)")
 """Matches a command that only says what it would do, as `make -n` does. `pytest -n 4` has a number behind it."""
 ABORTED = re.compile(
@@ -201,7 +207,7 @@ class CommandRuns:
             self._goes_on[piece.call] = piece.text
         elif piece.is_script and RUNS.search(piece.text):
             ran = list(_ran(piece.text))
-            if ran and DRY.search(ran[-1]) is None:
+            if ran and DRY.search(ran[-1]) is None and COUNTED.search(piece.text) is None:
                 moved = FOLDER.findall(piece.text.partition(ran[-1])[0])
                 self._asked[piece.call] = _Asked(
                     tuple(ran), HIDES.search(piece.text) is not None, moved[-1] if moved else ""
@@ -249,10 +255,12 @@ class CommandRuns:
             known, _ = other
             is_within = known == key or (not is_part and (known.startswith(f"{words} ") or known == words))
             is_mended = is_within and ((known == key and is_part) or run.failing or _covers(run, held))
-            if is_mended or (_words(held.command) == words and _is_mistaken(held)):
+            if (
+                is_mended
+                or (_words(held.command) == words and _is_mistaken(held))
+                or (is_whole and held.failing and self._checks_as_much(held, run))
+            ):
                 self._drop(other, run)
-            elif is_whole and held.failing and self._checks_as_much(held, run):
-                self._drop(other, run, is_sure=True)
         if run.failing or (key, run.folder) not in self._newest:
             self._newest[key, run.folder] = run
         if not run.failing and _checks(run.command):
@@ -266,17 +274,14 @@ class CommandRuns:
         is_same = needed in ("build", "lint") and sort(green.command) in (needed, "all")
         return needed in checked and (is_same or _is_mistaken(run) or self.was_edited(run))
 
-    def _drop(self, key: tuple[str, str], later: CommandRun, *, is_sure: bool = False) -> None:
-        """Forgets a run for a later one. `is_sure`: this one checks as much; else only the same command mends it."""
+    def _drop(self, key: tuple[str, str], later: CommandRun) -> None:
+        """Forgets a run for a later one. Only a later one of the same command is said to mend it."""
         run = self._newest.pop(key)
         before = [*self._again.pop(run.place, ()), *([run.place] if run.failing else [])]
         if later.failing:
             self._again.setdefault(later.place, []).extend(before)
             return
-        is_same = run.folder == later.folder and all(
-            one in later.script or _words(one) in later.script for one in run.script
-        )
-        if is_same or (is_sure and len(run.script) == 1):
+        if run.folder == later.folder and run.script <= later.script and not _is_mistaken(run):
             self.mended.update(dict.fromkeys(before, later.name))
 
     def was_edited(self, run: CommandRun) -> bool:
@@ -327,7 +332,7 @@ def _ran(script: str) -> Iterable[str]:
         return f'"\0{len(hidden) - 1}\0"'
 
     for one in commands(QUOTED.sub(hide, without_documents(script))):
-        if LEAD.match(one):
+        if LEAD.match(one) and INSTALLS.search(one) is None:
             yield " ".join(re.sub(r'"\0(\d+)\0"', lambda found: hidden[int(found[1])], one).split())
 
 

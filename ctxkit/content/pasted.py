@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+WRAPPED = re.compile(r"<(current_datetime|system[_-]reminder|system_notification|ide_opened_file|ide_selection)>")
+"""Matches the tag of what programs put before and behind what somebody typed."""
 FENCE = re.compile(r"[ \t]*(?:[-*>]\s+|\d+[.)]\s+)?(`{3,}|~{3,})")
 """Matches the first and the last line of a block of code."""
 TAG = re.compile(

@@ -26,6 +26,7 @@ from ctxkit.content.facts import (
 )
 from ctxkit.content.failures import SHORTEST, is_failing
 from ctxkit.content.identifiers import Identifier, IdentifierKind, named
+from ctxkit.content.pasted import WRAPPED
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 from ctxkit.core.text.utf8 import utf8
 
@@ -112,7 +113,7 @@ class Fragments:
         self._total = 0
         tasks = newest_tasks(self._measured(pieces))
         for place, piece in enumerate(pieces):
-            if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
+            if piece.argument in OLD_TEXTS or _is_status(piece) or (piece.is_task and tasks[piece.tool] != piece.name):
                 self._read += len(piece.text) + 1
                 continue
             if piece.kind == SegmentKind.INPUT and any(piece.text == touch.path for touch in piece.touches):
@@ -151,6 +152,7 @@ class Fragments:
             piece.kind == SegmentKind.USER, piece.kind in FRAMED, piece.kind == SegmentKind.NOTICE
         )  # fmt: skip
         is_listing, is_listed = is_notice and LISTING.match(piece.text) is not None, False
+        wrapped = ""
         for line in piece.text.split("\n"):
             begins += len(line) + 1
             is_asked = is_typed and (read < TYPED or length - read < ENDING)
@@ -159,6 +161,11 @@ class Fragments:
             if not bare:
                 continue
             number += 1
+            if is_typed and (tag := WRAPPED.match(bare)) is not None:
+                wrapped = f"</{tag[1]}>"
+            if wrapped:  # what programs put before and behind what somebody typed
+                wrapped = "" if wrapped in bare else wrapped
+                continue
             if is_listed:
                 is_listed = REMINDED not in line
                 continue
@@ -185,6 +192,11 @@ class Fragments:
 def fragments(pieces: Sequence[TextSegment]) -> list[Fragment]:
     """All fragments of these segments, in order."""
     return Fragments(pieces).lines
+
+
+def _is_status(piece: TextSegment) -> bool:
+    """Whether a segment sets a task's status by its id: the state of the session says the newest one of each."""
+    return piece.kind == SegmentKind.INPUT and piece.tool == "TaskUpdate" and piece.argument in ("status", "taskId")
 
 
 def _is_long(kind: SegmentKind, line: str) -> bool:

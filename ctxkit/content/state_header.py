@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ctxkit.content.facts import OPEN, WORD, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
-from ctxkit.content.pasted import typed
+from ctxkit.content.pasted import WRAPPED, typed
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import AWAY
 from ctxkit.content.working_state import WorkingState
@@ -75,8 +75,6 @@ GOES_ON = re.compile(
 """Matches a message that says nothing without the request that it goes on with: `yes, do that`."""
 ANSWERED = re.compile(r'"([^"\n]+)"="([^"]*)"')
 """Matches a question of the model with the answer that the user chose."""
-WRAPPED = re.compile(r"<(current_datetime|system[_-]reminder|system_notification|ide_opened_file|ide_selection)>")
-"""Matches the tag of what programs put before and behind what somebody typed."""
 GAP = 3
 """The most that the numbers of two messages differ that the user typed one after the other: of what a program's
 compaction took out between two, nobody knows who spoke.

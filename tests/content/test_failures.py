@@ -218,7 +218,7 @@ def test_the_folder_of_an_argument() -> None:
     [
         ("go test ./...", "go test ./...", GOOD, True),
         ("go test ./... -v", "go test ./...", GOOD, True),
-        ("cargo test merge", "cargo test", GOOD, True),
+        ("cargo test merge", "cargo test", GOOD, False),
         ("cargo test merge", "cargo test lock", GOOD, False),
         ("cd front && npm test", "cd back && npm test", GOOD, False),
         ("python -m unittest tests.a", "python -m unittest tests.b", GOOD, False),
