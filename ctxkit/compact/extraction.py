@@ -130,7 +130,7 @@ class Extraction:
         for place in places:
             one, size = self.both[place], self._sizes[place]
             if isinstance(one, File):
-                found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
+                found.append(Line(one.keeps, own[place], size + TAG, LISTED))
             else:
                 tags = sum(name in INDEX for name, _ in one.facts[:1])
                 found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, self._groups[one.piece]))

@@ -87,7 +87,7 @@ class SummaryLayout:
         return "\n".join(text)
 
     def _file(self, file: File) -> str:
-        return " ".join([file.line, *map(self.tag, file.names)])
+        return f"{file.line} {self.tag(file.names[-1])}"
 
     def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
         """Yields a line for each class: the newest messages with facts of it, each with a fact's first words."""

@@ -64,12 +64,13 @@ def test_nothing_fits_nothing() -> None:
 
 
 def test_a_path_that_is_both_read_and_edited_is_listed_once() -> None:
+    """With the newest message that touches it alone: each number costs as much as half a path."""
     call = TextSegment(1, SegmentKind.INPUT, "a/b.py", "Edit", "file_path", touches=(FileTouch("a/b.py", "edit"),))
     read = TextSegment(2, SegmentKind.INPUT, "a/b.py", "Read", "file_path", touches=(FileTouch("a/b.py", "read"),))
     text = extract([call, read, *NOISE], 200, count)
     assert text is not None
     assert text.count("a/b.py") == 1
-    assert "a/b.py #1 #2" in text
+    assert "a/b.py #2" in text.split("\n")
 
 
 texts = st.text(st.sampled_from("abc /._-\n:é\t😀"), max_size=400)
