@@ -130,7 +130,7 @@ class Extraction:
         for place in places:
             one, size = self.both[place], self._sizes[place]
             if isinstance(one, File):
-                found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
+                found.append(Line(one.keeps, own[place], size + TAG, LISTED))
             else:
                 found.append(Line(one.keeps, own[place], size + MARK, self._groups[one.piece]))
         groups = {self._groups[one.piece] for one in map(self.both.__getitem__, places) if isinstance(one, Fragment)}

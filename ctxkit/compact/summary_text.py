@@ -76,7 +76,7 @@ class SummaryLayout:
         return "\n".join(text)
 
     def _file(self, file: File) -> str:
-        return " ".join([file.line, *map(self.tag, file.names)])
+        return f"{file.line} {self.tag(file.names[-1])}"
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
         for group, members in groupby(lines, key=lambda one: self._groups[one.piece]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from math import exp, log, prod
+from math import exp, log
 from typing import Any
 
 from ctxkit.content.facts import WORD, Fact
@@ -22,8 +22,8 @@ from ctxkit.core.text.utf8 import utf8
 
 ITEMS, WORDS = 8.0, 4.0
 """The score of all items together, and of all words that are written again. A class of facts has 1.0."""
-CLASSES = {"said": 2.0, "failures": 0.4}
-"""The score of all facts of a class, if it is not 1.0."""
+SAID = 2.0
+"""The score of all that the model said."""
 EVENTS = frozenset({"asked", "said", "placed"})
 """Classes of facts about what happened. Longer ones count more, and so do later ones."""
 QUOTED = frozenset({"code", "failures"})
@@ -42,13 +42,10 @@ PARTS = re.compile(r"[A-Z]?[a-z]+")
 FEWEST = 4
 """The fewest letters of such a word."""
 ARTICLES = frozenset({"a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "the", "to"})
-ROLES = {
-    SegmentKind.USER: 1.3, SegmentKind.ASSISTANT: 1.3, SegmentKind.INPUT: 2.3, SegmentKind.RESULT: 0.4,
-    SegmentKind.SUMMARY: 1.3, SegmentKind.NOTICE: 1.2,
-}  # fmt: skip
-"""Factors on the odds of an item, by the kinds of segments that name it. What only results name is seldom needed."""
-OFTEN, CALLED = 0.47, 0.44
-"""Exponents on the number of lines that name an item, and on the number of those in calls."""
+CALLED = 2.3
+"""The factor on the odds of an item that a call names."""
+OFTEN = 0.47
+"""The exponent on the number of lines that name an item."""
 AGAIN = {
     "new_string": 4.0, "newText": 4.0, "new_str": 4.0, "content": 3.0, "input": 3.0, "patch": 3.0,
     "command": 2.5, "cmd": 2.5,
@@ -155,7 +152,7 @@ class LineScores:
         for fact, worth in facts.items():
             name = _class(fact[0])
             eased = ease**-SHORTNESS if name in EVENTS else ease if name in QUOTED else 1.0
-            self._kept[fact] = eased * CLASSES.get(name, 1.0) * worth / whole[name]
+            self._kept[fact] = eased * (SAID if name == "said" else 1.0) * worth / whole[name]
 
     def of(self, kept: Hashable) -> float:
         """The score of an item or a fact."""
@@ -197,24 +194,19 @@ class _Odds:
 
     def add(self, item: Identifier, kind: SegmentKind, at: float, often: int, more: float) -> None:
         """Adds a line of a segment of `kind` that names the item and occurs `often` times. `more`: its factor."""
-        known = self._known.setdefault(item, [0, 1.0, 0, 0, 1.0])
-        known[0] |= 1 << kind
-        known[1] = min(known[1], at)
-        known[2] += often
-        known[3] += often if kind == SegmentKind.INPUT else 0
+        known = self._known.setdefault(item, [False, True, 1.0, 0, 1.0])
+        known[0] = known[0] or kind == SegmentKind.INPUT
+        known[1] = known[1] and kind == SegmentKind.RESULT
+        known[2] = min(known[2], at)
+        known[3] += often
         known[4] = max(known[4], more)
 
     def all(self, ease: float) -> dict[Identifier, float]:
         """Item -> odds. `ease`: the factor on items that only results name."""
         return {
-            item: _ROLES[kinds] * recent(at) * count**OFTEN * (1 + calls) ** CALLED * more
-            * (ease if kinds == PRINTED_ALONE else 1.0)
-            for item, (kinds, at, count, calls, more) in self._known.items()
+            item: (CALLED if is_called else ease if is_printed else 1.0) * recent(at) * count**OFTEN * more
+            for item, (is_called, is_printed, at, count, more) in self._known.items()
         }  # fmt: skip
-
-
-PRINTED_ALONE = 1 << SegmentKind.RESULT
-_ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) for kinds in range(1 << len(SegmentKind))]
 
 
 def _path_repeat_odds(file: File) -> float:

@@ -64,6 +64,7 @@ def test_nothing_fits_nothing() -> None:
 
 
 def test_a_path_that_is_both_read_and_edited_is_listed_once() -> None:
+    """With the newest message that touches it alone: each number costs as much as half a path."""
     call = TextSegment(1, SegmentKind.INPUT, "a/b.py", "Edit", "file_path", touches=(FileTouch("a/b.py", "edit"),))
     read = TextSegment(2, SegmentKind.INPUT, "a/b.py", "Read", "file_path", touches=(FileTouch("a/b.py", "read"),))
     text = extract([call, read, *NOISE], 200, count)

@@ -10,11 +10,6 @@ Change = tuple[str, Any]
 NEVER = re.compile(r"(?!)")
 
 
-def ones(value: Any) -> Any:
-    """The same keys or places, each 1."""
-    return dict.fromkeys(value, 1.0) if isinstance(value, dict) else [1.0] * len(value)
-
-
 def no_part(word: str) -> Callable[[Any], Any]:
     """Takes parts of the state out that begin with `word`."""
 
@@ -30,16 +25,15 @@ def no_part(word: str) -> Callable[[Any], Any]:
 S, H, F, G = "content.scoring:", "content.state_header:", "content.failures:", "content.segments:"
 FACTS, TEXT, C = "content.facts:", "compact.summary_text:", "compact.candidates:"
 GROUPS: dict[str, list[Change]] = {
-    "class weights": [(S + "CLASSES", {})],
+    "said over others": [(S + "SAID", 1.0)],
     "items over facts": [(S + "ITEMS", 1.0), (S + "WORDS", 1.0)],
     "items 4, words 4": [(S + "ITEMS", 4.0)],
     "events by length": [(S + "EVENTS", frozenset()), (S + "QUOTED", frozenset())],
     "ease": [(S + "EASE", 0.01)],
     "said by place": [(S + "PLACED", 1.0)],
     "shortness": [(S + "SHORTNESS", 0.0)],
-    "roles": [(S + "_ROLES", ones)],
     "often": [(S + "OFTEN", 0.0)],
-    "called": [(S + "CALLED", 0.0)],
+    "called": [(S + "CALLED", 1.0)],
     "again by argument": [(S + "AGAIN", {})],
     "again by kind": [
         (S + "AGAIN", {}), (S + "ARGUMENT", 1.0), (S + "ANSWER", 1.0), (S + "READ", 1.0), (S + "WRITTEN", 1.0),
@@ -79,7 +73,7 @@ GROUPS: dict[str, list[Change]] = {
 }  # fmt: skip
 GROUPS["all weights"] = [
     change for name in (
-        "class weights", "events by length", "ease", "said by place", "shortness", "roles", "often", "called",
+        "said over others", "events by length", "ease", "said by place", "shortness", "often", "called",
         "again by kind", "active", "recency of items", "length of lines",
     ) for change in GROUPS[name]
 ]  # fmt: skip

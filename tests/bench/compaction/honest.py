@@ -1,8 +1,8 @@
 """Scorers that share nothing with what selects: items, facts, failures and lines by patterns of their own.
 
-Nothing of `ctxkit/compact` and `ctxkit/content` is imported here, so a rule of the selector cannot be right by the
-same mistake in its score. The measures are those of `measures.py`, except that lines are those of the agent's
-arguments, and that errors are lines of test runners, compilers and failed calls.
+Nothing of ours is imported here, so a rule of the selector cannot be right by the same mistake in its score: messages
+and their parts are known by their attributes alone. The measures are those of `measures.py`, except that lines are
+those of the agent's arguments, and that errors are lines of test runners, compilers and failed calls.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
-
-from ctxkit.core.messages import Call, Content, Part, Result, Text
 
 AHEAD = 60
 """Messages of the agent after the cut that say what was needed."""
@@ -82,24 +80,24 @@ class Said(NamedTuple):
     tool: str = ""
 
 
-def said(some: Sequence[Content]) -> list[Said]:
-    """All texts of these messages, thinking left out; the arguments of calls one by one."""
+def said(some: Iterable[Any]) -> list[Said]:
+    """All texts of these messages, thinking left out; the arguments of calls one by one. A message: `role`, `parts`."""
     return list(_said(some))
 
 
-def _said(some: Sequence[Content]) -> Iterator[Said]:
+def _said(some: Iterable[Any]) -> Iterator[Said]:
     tools: dict[str, str] = {}
     for at, content in enumerate(some):
         who = "agent" if content.role in ("assistant", "model") else "user" if content.role == "user" else "result"
         for part in content.parts:
-            match part:
-                case Text(text=text):
-                    yield Said(who, at, text)
-                case Call():
+            match type(part).__name__:
+                case "Text":
+                    yield Said(who, at, part.text)
+                case "Call":
                     tools[part.id] = part.name
                     for key, text in _leaves(part.arguments, ""):
                         yield Said("call", at, text, key, tool=part.name)
-                case Result():
+                case "Result":
                     yield Said(
                         "result", at, NUMBERED.sub("", _shown(part.content)), "", part.is_error, tools.get(part.id, "")
                     )
@@ -107,14 +105,20 @@ def _said(some: Sequence[Content]) -> Iterator[Said]:
                     continue
 
 
-def _shown(content: str | list[Part]) -> str:
+def _shown(content: Any) -> str:
     if isinstance(content, str):
         return content
-    texts = [
-        part.text if isinstance(part, Text) else _shown(part.content) if isinstance(part, Result) else ""
-        for part in content
-    ]
-    return "\n".join(texts)
+    return "\n".join(map(_words, content))
+
+
+def _words(part: Any) -> str:
+    match type(part).__name__:
+        case "Text":
+            return str(part.text)
+        case "Result":
+            return _shown(part.content)
+        case _:
+            return ""
 
 
 def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
@@ -205,6 +209,11 @@ def later(prefix: Sequence[Said], suffix: Sequence[Said]) -> Later:
         else:
             held[item] = []
     return Later(held, list(lines))
+
+
+def paths(asked: Later) -> Later:
+    """What was needed of files: their paths that name a folder."""
+    return Later({(kind, text): [] for kind, text in asked.items if kind == "path" and "/" in text.strip("/")}, [])
 
 
 def has(text: str, item: str) -> bool:

@@ -32,7 +32,7 @@ ORDER = (
 )  # fmt: skip
 """Of the rows of a table."""
 EVERY = {**STRATEGIES, **TRIMS, **others.there()}
-MEASURES = ("FRR_ctx", "VLR", "keys", "questions", *honest.CLASSES)
+MEASURES = ("FRR_ctx", "paths", "VLR", "keys", "questions", *honest.CLASSES)
 BY_KIND = ("past", "present", *KINDS)
 """Keys found of questions with a kind: of those in `PRESENT`, of the others, and of each kind."""
 
@@ -245,7 +245,10 @@ def scores_of(own: Honest, made: Sequence[Content], generic: frozenset[honest.It
     """What a compacted context scores."""
     text = honest.whole(honest.said(made))
     items, lines = honest.recall(own.later, generic, text)
-    scores: dict[str, float | None] = {"FRR_ctx": share(*items), "VLR": share(*lines), "keys": None, "questions": None}
+    paths, _ = honest.recall(honest.paths(own.later), generic, text)
+    scores: dict[str, float | None] = {
+        "FRR_ctx": share(*items), "paths": share(*paths), "VLR": share(*lines), "keys": None, "questions": None
+    }  # fmt: skip
     if own.asked is not None:
         scores["keys"], scores["questions"] = answered(own.asked.questions, text)
         scores |= by_kind(own.asked, text)
