@@ -43,7 +43,8 @@ class CompactUnit(NamedTuple):
 
     `exchange`: the number of its exchange, 0 before the first; `step`: a model's response; `stays`: it is protected, an
     instruction, or partly hidden; `chosen`: it is among the messages that were selected; `is_summary`: a summary of
-    ctxkit's, which a later one includes; `shrinks`: it stays, but may be shortened (the first message).
+    ctxkit's, which a later one includes; `shrinks`: it stays, but may be shortened, or is already (the first message,
+    a newest one that is too long).
     """
 
     names: tuple[Name, ...]
@@ -156,7 +157,8 @@ def _default_tail(units: Sequence[CompactUnit], budget: int) -> int:
     whole = sum(units[place].tokens for place in places)
     room = min(TAIL * left, left - least)
     most = max(min(NEWEST * left, SHORT * whole, left - least), room, LEAST * whole)
-    if places and not (units[places[-1]].step and units[places[-1]].tokens > most):
+    may_go = places and (units[places[-1]].step or units[len(units) - 1].shrinks)  # what was typed last is shortened
+    if places and not (may_go and units[places[-1]].tokens > most):
         begins = places.pop()
         room = max(0, room - units[begins].tokens)
     for _, group in groupby(reversed(places), key=lambda place: units[place].exchange):

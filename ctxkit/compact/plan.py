@@ -354,7 +354,7 @@ class CompactionPlan:
         if not self._abridge(unit.names, room):
             return False
         tokens = sum(self.tokens[name] for name in unit.names)
-        self.units[place] = unit._replace(tokens=tokens, stays=True)
+        self.units[place] = unit._replace(tokens=tokens, stays=True, shrinks=True)
         return True
 
     def _abridge(self, names: Sequence[Name], room: int, *, least: bool = False) -> bool:

@@ -66,7 +66,7 @@ def test_more_room_that_is_worth_less() -> None:
 MORE = (25, 29, 31, 35, 40, 50, 60, 75)
 
 
-@pytest.mark.full("half a minute: 33 real sessions at eight sizes")
+@pytest.mark.full("two minutes: 33 real sessions at eight sizes")
 @pytest.mark.parametrize("name", DIGESTS)
 def test_more_room_on_real_sessions(name: str) -> None:
     """`extract` has no case where a larger budget tells more than one question less, at any of these sizes."""
