@@ -23,7 +23,7 @@ TAIL = 0.12
 NEWEST = 0.6
 """The share of the budget without what always stays that the newest step alone may take."""
 SHORT = 0.06
-"""A newest step of more than this share of all that may be replaced stays no longer whole than other units. Without
+"""A newest step of more than this share of all that may be replaced, and than LONG, is kept as other units are. Without
 this, a slightly larger budget suddenly had one long result whole, and half of the lines of everything else.
 """
 LEAST = 0.005
@@ -156,7 +156,7 @@ def _default_tail(units: Sequence[CompactUnit], budget: int) -> int:
     least = SUMMARY * sum(unit.tokens for unit in units if not unit.stays)
     whole = sum(units[place].tokens for place in places)
     room = min(TAIL * left, left - least)
-    most = max(min(NEWEST * left, SHORT * whole, left - least), room, LEAST * whole)
+    most = max(min(NEWEST * left, max(SHORT * whole, LONG), left - least), room, LEAST * whole)
     may_go = places and (units[places[-1]].step or units[len(units) - 1].shrinks)  # what was typed last is shortened
     if places and not (may_go and units[places[-1]].tokens > most):
         begins = places.pop()
