@@ -231,6 +231,7 @@ FINDINGS: dict[str, Callable[[], Log]] = {
     "giant first": lambda: made(user(15_000), *talk(12)),
     "giant last, a user's": lambda: made(*talk(12), user(15_000)),
     "giant last, an answer": lambda: made(*talk(12), says(15_000)),
+    "giant last, behind another that a user typed": lambda: made(user(50), says(1500), user(1500, 4), user(20_000, 9)),
     "giant only": lambda: made(user(15_000)),
     "two short messages": lambda: made(user(40), says(300), says(250, 1)),
     "four short messages": lambda: made(user(60), says(30), says(900, 1), says(600, 2)),

@@ -13,7 +13,7 @@ from ctxkit.errors import NothingChanges
 from tests.compacts import Case
 from tests.effort import some
 from tests.shared import shared
-from tests.targets import FINDINGS, Seen, giant, opened, read, says, sweep, talk, user
+from tests.targets import FINDINGS, Seen, giant, made, opened, read, says, sweep, talk, user
 from tests.trims import MODEL
 
 TARGETS = (2, 7, 8, 20, 50, 90, 99)
@@ -44,6 +44,24 @@ def test_a_giant_among_short_messages(place: int, short: int, lines: bool, targe
     seen = sweep(log, (target, target + 1))
     holds(seen)
     assert any("the messages that stay (1" in note for note in log.notes) or seen.left[-1].after <= seen.left[-1].goal
+
+
+@pytest.mark.parametrize("repeats", [1000, 4000])
+def test_more_room_takes_no_lines(repeats: int) -> None:
+    """A long result with hardly a line worth telling does not take the room of all older lines once it fits whole."""
+    long = {"role": "tool", "tool_call_id": "c90", "content": "again and again\n" * repeats}
+    reads = [row for n in range(20) for row in read(n, 300)]
+    rows = [user(50), *reads, read(90, 3)[0], long, *read(91, 30), *read(92, 30)]
+    lines = {line for row in reads if row["role"] == "tool" for line in row["content"].split("\n")}
+    found = []
+    for target in (50, 60, 65, 70, 80, 95):
+        log = made(*rows)
+        op = log.compact(target=target)
+        assert op is not None
+        log.look_through(op)
+        said = "\n".join(str(log.full(one)) for one in log.entries())
+        found.append(sum(line in said for line in lines))
+    assert found == sorted(found) and found[-1] == found[-2] > 0.99 * len(lines)
 
 
 CHAINS = {

@@ -22,6 +22,10 @@ TAIL = 0.12
 """The default tail, as a share of the budget without what always stays."""
 NEWEST = 0.6
 """The share of the budget without what always stays that the newest step alone may take."""
+SHORT = 0.06
+"""A newest step of more than this share of all that may be replaced, and than LONG, is kept as other units are. Without
+this, a slightly larger budget suddenly had one long result whole, and half of the lines of everything else.
+"""
 LEAST = 0.005
 """A newest step of at most this share of all that may be replaced always stays."""
 SUMMARY = 0.02
@@ -39,7 +43,8 @@ class CompactUnit(NamedTuple):
 
     `exchange`: the number of its exchange, 0 before the first; `step`: a model's response; `stays`: it is protected, an
     instruction, or partly hidden; `chosen`: it is among the messages that were selected; `is_summary`: a summary of
-    ctxkit's, which a later one includes; `shrinks`: it stays, but may be shortened (the first message).
+    ctxkit's, which a later one includes; `shrinks`: it stays, but may be shortened, or is already (the first message,
+    a newest one that is too long).
     """
 
     names: tuple[Name, ...]
@@ -142,7 +147,7 @@ def _given_tail(units: Sequence[CompactUnit], keep: KeptTail) -> int:
 
 def _default_tail(units: Sequence[CompactUnit], budget: int) -> int:
     """Where the default tail begins: it has the newest exchanges that fit into its share, then the newest steps of the
-    next exchange. The newest unit may be larger than the share, but not a step that takes most of the budget.
+    next exchange. The newest unit may be larger than the share, but not a long step.
     """
     left = max(0, budget - sum(unit.tokens for unit in units if unit.stays))
     begins = len(units)
@@ -150,8 +155,10 @@ def _default_tail(units: Sequence[CompactUnit], budget: int) -> int:
     places = array("i", (place for place, unit in enumerate(units) if not unit.stays and place > behind))
     least = SUMMARY * sum(unit.tokens for unit in units if not unit.stays)
     whole = sum(units[place].tokens for place in places)
-    room, most = min(TAIL * left, left - least), max(min(NEWEST * left, left - least), LEAST * whole)
-    if places and not (units[places[-1]].step and units[places[-1]].tokens > most):
+    room = min(TAIL * left, left - least)
+    most = max(min(NEWEST * left, max(SHORT * whole, LONG), left - least), room, LEAST * whole)
+    may_go = places and (units[places[-1]].step or units[len(units) - 1].shrinks)  # what was typed last is shortened
+    if places and not (may_go and units[places[-1]].tokens > most):
         begins = places.pop()
         room = max(0, room - units[begins].tokens)
     for _, group in groupby(reversed(places), key=lambda place: units[place].exchange):

@@ -313,7 +313,7 @@ class CompactionPlan:
             return None
         if asked.part:
             now, whole = self.gone, self.gone + self._surplus(self.going)
-        if now == whole or 100 * now > asked.percent * whole:
+        if now == whole or now > asked.percent * whole / 100 + max(GRAIN, NEAR * whole):  # originals are estimated
             return None
         percent = 100 * now / whole
         what = (
@@ -353,7 +353,7 @@ class CompactionPlan:
         if not self._abridge(unit.names, room):
             return False
         tokens = sum(self.tokens[name] for name in unit.names)
-        self.units[place] = unit._replace(tokens=tokens, stays=True)
+        self.units[place] = unit._replace(tokens=tokens, stays=True, shrinks=True)
         return True
 
     def _abridge(self, names: Sequence[Name], room: int, *, least: bool = False) -> bool:
@@ -558,7 +558,9 @@ class CompactionPlan:
         return found
 
     def _earlier(self, scale: float) -> int:
-        """Where the tail begins so that a summary of all older units fills its room; else as early as possible."""
+        """Where the tail begins so that a summary of all older units, with all of their lines, still has room. A longer
+        tail would take lines from the summary, so that more room would be worth less.
+        """
         full, stays, left = self._full, self.stays, self.gone
         lines = scale * sum(full.values())
         begins, many = self.tail, len(self.ids)
@@ -569,26 +571,29 @@ class CompactionPlan:
             rest = lines - scale * full.get(place, 0)
             if (
                 unit.is_summary
-                or stays + unit.tokens + self._least(left, rest) > self.goal
+                or stays + unit.tokens + max(rest, self._least(left, rest)) > self.goal
                 or not (many >= FEWEST or left > LONG)
             ):
                 break
             stays, lines, begins = stays + unit.tokens, rest, place
-            if self.goal - stays <= lines:
-                break
         return begins
 
     def _keep_a_part(self, scale: float) -> bool:
-        """Keeps as much of the newest replaced unit as there is room for: it is too long to stay whole, or nothing
-        would be left to summarize. Takes an older unit if it has no long texts. Returns whether any of it is kept, and
-        a summary is still worth making.
+        """Keeps as much of one replaced unit as there is room for, beside a summary with all lines of the others: of
+        the unit that loses least by that, the newest of several. Takes another one if it has no long texts. Returns
+        whether any of it is kept, and a summary is still worth making.
         """
         full = self._full
         lines = scale * sum(full.values())
-        for place in reversed(self.places):
+        spare = self.goal - self.stays - lines
+        behind = max((place for place in self.places if self.units[place].is_summary), default=-1)
+
+        def lost(place: int) -> tuple[bool, float]:
+            more = self.units[place].tokens - scale * full.get(place, 0)
+            return more < spare, more
+
+        for place in sorted((place for place in reversed(self.places) if place > behind), key=lost):
             unit = self.units[place]
-            if unit.is_summary:
-                return False
             others = self.gone - unit.tokens
             many = len(self.ids) + self.parts
             has_summary = len(self.places) > 1 and (many >= FEWEST or others > LONG)

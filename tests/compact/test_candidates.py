@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.compact.candidates import LONG, CompactUnit, KeptTail, Units, guarded, originals, rooms, tail_start
+from ctxkit.compact.candidates import (
+    LONG,
+    SHORT,
+    TAIL,
+    CompactUnit,
+    KeptTail,
+    Units,
+    guarded,
+    originals,
+    rooms,
+    tail_start,
+)
 from ctxkit.core.item_names import Names
 from tests import build
 
@@ -94,6 +105,14 @@ def test_a_larger_budget_has_no_less_room(sizes: list[int], typed: bool, budget:
     one, more = rooms(spec, KeptTail(), budget), rooms(spec, KeptTail(), budget + 100)
     assert all(one[place] <= room for place, room in more.items() if place in one) and more.keys() <= one.keys()
     assert not rooms(spec, KeptTail(), sum(unit.tokens for unit in spec))
+
+
+@given(st.lists(st.integers(1, 9000), min_size=1, max_size=8), st.integers(0, 80_000))
+def test_the_tail_grows_by_degrees(sizes: list[int], budget: int) -> None:
+    """No budget brings in a long newest step at once: a tail of steps has its share of it, or one short step."""
+    some = units(" ".join(f"s{size}" for size in sizes))
+    tail = sum(unit.tokens for unit in some[tail_start(some, KeptTail(), budget) :])
+    assert tail <= max(TAIL * budget, SHORT * sum(sizes), LONG)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_words_and_op() -> None:
 @pytest.mark.parametrize(
     ("asked", "keys"),
     [
-        ({"target": 40}, {"ids", "text", "strategy", "target", "budget"}),
+        ({"target": 40}, {"ids", "text", "stubs", "strategy", "target", "budget"}),
         ({"target": 60, "strategy": "truncate"}, {"ids", "text", "strategy", "target"}),
         ({"target": 60, "strategy": "mask"}, {"ids", "stubs", "strategy", "target"}),
         ({"summary": "short"}, {"ids", "text", "strategy", "target"}),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -97,9 +98,25 @@ def main() -> int:
         print("\n".join(table(rows)))
         if "present" in rows[0].scores:
             print("\n".join(table(rows, BY_KIND)))
+    print("\n".join(worth_less(runs, {name: len(one.questions) for name, one in questions.items()})))
     return 0
 
 
+def worth_less(runs: Sequence[Scored], questions: Mapping[str, int]) -> Iterator[str]:
+    """A line for each case and strategy with a larger budget that finds keys of more than one question less than the
+    next smaller one. `questions`: how many each case has.
+    """
+    ordered = sorted(runs, key=lambda run: (run.strategy, run.case, run.budget))
+    for one, more in pairwise(ordered):
+        before, after = one.scores["keys"], more.scores["keys"]
+        if (one.strategy, one.case) != (more.strategy, more.case) or before is None or after is None:
+            continue
+        if (lost := questions[one.case] * (before - after)) > 1 + SLACK:
+            yield f"more room is worth less: {one.case}, {one.strategy}, {one.budget} > {more.budget} %: {lost:.1f}"
+
+
+SLACK = 1e-9
+"""Of sums of shares."""
 LABELS = (
     "reported half", "reported half, other programs", "tuned half", "tuned half, other programs", "fresh half",
     "unseen half",

@@ -12,9 +12,11 @@ from tests.bench.compaction import made, others, readers
 from tests.bench.compaction.cases import Case, split, tokens
 from tests.bench.compaction.honest import common, facts, later, said, whole
 from tests.bench.compaction.own import TRIMS
-from tests.bench.compaction.questions import Asked, Question
+from tests.bench.compaction.questions import DIGESTS, Asked, Question, asked
 from tests.bench.compaction.readers import Honest, Scored, by_kind, page, run
-from tests.bench.compaction.ready import Ready, make_ready
+from tests.bench.compaction.ready import Ready, all_cases, make_ready
+from tests.bench.compaction.sessions import files
+from tests.shared import shared
 
 
 def scored(name: str, budget: int, value: float, case: str = "one") -> Scored:
@@ -46,6 +48,33 @@ def test_a_half_that_is_not_run() -> None:
     both = "\n".join(page([scored("cozempic", 10, 0.75)._replace(half="reported")], tuned))
     assert both.startswith("**Reported half** (1 cases") and tuned.strip() in both
     assert "\n".join(page([scored("cozempic", 10, 0.75)._replace(half="reported")], both)) == both
+
+
+def test_more_room_that_is_worth_less() -> None:
+    """Named from more than one question on, of neighbours of one case and strategy; what has no questions is not."""
+    keys = {10: 0.5, 25: 1.0, 40: 0.8, 60: 0.9, 75: 0.9 - 0.11}
+    runs = [scored("masks", budget, value) for budget, value in keys.items()]
+    runs += [scored("extracts", 75, 1.0), scored("masks", 10, 1.0, "two"), scored("masks", 25, 0.8, "two")]
+    told = list(readers.worth_less(runs, {"one": 10, "two": 5}))
+    assert told == [
+        "more room is worth less: one, masks, 25 > 40 %: 2.0",
+        "more room is worth less: one, masks, 60 > 75 %: 1.1",
+    ]
+    assert not list(readers.worth_less([run._replace(scores={"keys": None}) for run in runs], {}))
+
+
+MORE = (25, 29, 31, 35, 40, 50, 60, 75)
+
+
+@pytest.mark.full("two minutes: 33 real sessions at eight sizes")
+@pytest.mark.parametrize("name", DIGESTS)
+def test_more_room_on_real_sessions(name: str) -> None:
+    """`extract` has no case where a larger budget tells more than one question less, at any of these sizes."""
+    questions = {one.case: one for one in asked(name)}
+    cases = [one for one in all_cases(files(shared("transcripts").parent)) if one.name in questions]
+    runs = list(readers.scored(cases, questions, ["ctxkit extract"], MORE, misses=False, jobs=2))
+    assert len(runs) == len(MORE) * len(questions)
+    assert not list(readers.worth_less(runs, {case: len(one.questions) for case, one in questions.items()}))
 
 
 def test_by_kind(case: Ready) -> None:

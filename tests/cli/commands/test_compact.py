@@ -62,7 +62,9 @@ def bare(op: dict[str, Any]) -> dict[str, Any]:
 def test_words(log: Path) -> None:
     """What it came to, by which counter and strategy, what it costs; undo brings all back."""
     ran = good("compact", log, "--target", "30%")
-    assert ran.out == b"" and ran.said.splitlines()[0].startswith("extract: 30 messages (3-32) summarized in ")
+    shortened, told, *_ = ran.said.splitlines()
+    assert ran.out == b"" and told.startswith("extract: 30 messages (3-32) summarized in ")
+    assert shortened.startswith("shortened: 1 message (34): ")
     assert "prompt cache: valid before message 3; " in ran.said
     op = ops(log)[-1]
     before, after = op["before"]["tokens"], op["after"]["tokens"]
@@ -92,7 +94,7 @@ def test_show_prints_one_line(log: Path) -> None:
     number = re.search(r"#(\d+)", whole)
     assert number is not None and "summarized in 1.1" in good("why", log, number[1]).text
     assert "compacted" in good("recall", log, "result 7 result 7").text
-    assert "3-32, extract" in good("log", log).text
+    assert "3-32, 1 shortened, extract" in good("log", log).text
 
 
 def test_json(log: Path) -> None:
