@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxkit.content.facts import OPEN, WORD, newest_tasks, sentences
+from ctxkit.content.facts import WORD, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import typed
+from ctxkit.content.tasks import Task, TaskReader
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
@@ -123,12 +124,10 @@ class SessionState:
     def __init__(self, pieces: Sequence[TextSegment], rule: Callable[[str], bool] | None = None) -> None:
         """`rule`: whether a sentence of the user sets a rule; None: as `is_rule` says."""
         self._is_rule = is_rule if rule is None else rule
-        newest = newest_tasks(pieces)
         self.runs = CommandRuns()
         self.work = WorkingState()
         self.request: list[_Said] = []
         """The segments of the newest request."""
-        self.tasks: list[_Said] = []
         self.rules: list[_Said] = []
         self.next: _Said | None = None
         """What the model announced last."""
@@ -143,14 +142,15 @@ class SessionState:
         self._is_stopped = False
         """Whether the user stopped the model since."""
         self._dropped = set[str]()
+        tasks = TaskReader()
         for place, piece in enumerate(pieces):
+            if (call := tasks.add(place, piece)) is not None:
+                self.work.add(call)
             self._take(place, piece)
-            if piece.is_task and newest.get(piece.tool) == piece.name and OPEN.match(piece.text):
-                self.tasks.append(_Said(piece.name, place, piece.text))
+        self.tasks = tasks.open
 
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)
-        self.work.add(piece)
         self._search(place, piece)
         self._edit(place, piece)
         if text := _asked(piece):
@@ -209,7 +209,7 @@ class SessionState:
     @property
     def named(self) -> str:
         """What the newest request, the open tasks and the last announcement say, for a query."""
-        some = [*self.request, *self.tasks, *([self.next] if self.next else [])]
+        some: list[_Said | Task] = [*self.request, *self.tasks, *([self.next] if self.next else [])]
         return "\n".join(one.text for one in some)
 
     def entries(self, covered: Names, tag: Callable[[Name], str], room: int) -> Iterator[StatePart]:
@@ -220,8 +220,9 @@ class SessionState:
         if asked := [one for one in self.request if one.name in covered]:
             yield _request(asked, tag, max(int(REQUEST * letters), LONGEST))
         if tasks := [one for one in self.tasks if one.name in covered]:
-            first, *others = (_flat(one.text) for one in tasks)
-            lines = [f"Open tasks: {tag(tasks[0].name)} {first}", *(f"  {one}" for one in others)]
+            newest = max(tasks, key=lambda one: one.place)
+            first, *others = (one.line for one in tasks)
+            lines = [f"Open tasks: {tag(newest.name)} {first}", *(f"  {one}" for one in others)]
             yield StatePart(lines, tuple(one.place for one in tasks))
         if failed := self._failed(covered):
             lines = [line for run in failed for line in self._failing(run, tag, letters // 5)]
