@@ -15,7 +15,7 @@ from ctxkit.content.facts import WORD, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import typed
 from ctxkit.content.tasks import Task, TaskReader
-from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.content.text_segments import SegmentKind, TextSegment, flat
 from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
 
@@ -200,7 +200,7 @@ class SessionState:
 
     def _search(self, place: int, piece: TextSegment) -> None:
         if piece.kind == SegmentKind.INPUT and piece.argument in LOOKS and piece.call:
-            self._looking[piece.call] = _flat(piece.text)[: LONGEST // 4]
+            self._looking[piece.call] = flat(piece.text)[: LONGEST // 4]
         elif piece.call in self._looking and piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
             self.patterns[place] = self._looking[piece.call]
             if piece.kind == SegmentKind.RESULT:
@@ -229,12 +229,12 @@ class SessionState:
             yield StatePart(lines, tuple(run.place for run in failed))
         yield from map(StatePart, self.work.lines(covered, tag))
         if self.next is not None and self.next.name in covered and (said := _last(self.next.text)):
-            yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
+            yield StatePart([f"Said last: {tag(self.next.name)} {flat(said)}"], (self.next.place,))
         if edited := self._since(covered, tag):
             yield StatePart([edited])
         known = {one.name for one in self.request}
         if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in known]:
-            lines = [f"  {tag(one.name)} {_flat(one.text)}" for one in rules]
+            lines = [f"  {tag(one.name)} {flat(one.text)}" for one in rules]
             lines[0] = f"The user's rule: {lines[0].lstrip()}"
             lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
             yield StatePart(lines, tuple(one.place for one in rules))
@@ -251,8 +251,8 @@ class SessionState:
         if self.runs.was_edited(run):
             mended = " (what it names was edited since)"
         elif green is not None and green.place > run.place:
-            mended = f" ({tag(green.name)} passed since: {_flat(green.command)[: LONGEST // 6]})"
-        yield f"Failing: {tag(run.name)} {_flat(run.command)[: min(letters, LONGEST)]}{mended}"
+            mended = f" ({tag(green.name)} passed since: {flat(green.command)[: LONGEST // 6]})"
+        yield f"Failing: {tag(run.name)} {flat(run.command)[: min(letters, LONGEST)]}{mended}"
         yield from (f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))
 
     def _since(self, covered: Names, tag: Callable[[Name], str]) -> str:
@@ -262,7 +262,7 @@ class SessionState:
         since = [one for one in self._edited.values() if one.place > place and one.name in covered]
         if not since:
             return ""
-        head = f" since {tag(green.name)} passed ({_flat(green.command)[: LONGEST // 4]})" if green is not None else ""
+        head = f" since {tag(green.name)} passed ({flat(green.command)[: LONGEST // 4]})" if green is not None else ""
         listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-RULES:])
         more = f" and {len(since) - RULES} other" if len(since) > RULES else ""
         return f"Edited{head}: {listed}{more}"
@@ -346,7 +346,7 @@ def _typed(text: str) -> str:
 
 def _answers(text: str) -> Iterator[str]:
     """Yields the questions that a result answers, each with the answer."""
-    yield from (f"{_flat(asked)} = {_flat(answer)}" for asked, answer in ANSWERED.findall(text))
+    yield from (f"{flat(asked)} = {flat(answer)}" for asked, answer in ANSWERED.findall(text))
 
 
 def _told(text: str) -> Iterable[str]:
@@ -380,9 +380,5 @@ def _last(text: str) -> str:
     return said[-1] if said and len(said[-1]) <= LONGEST else ""
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _short(path: str) -> str:
-    return _flat(path.replace("\\", "/").rpartition("/")[2])
+    return flat(path.replace("\\", "/").rpartition("/")[2])

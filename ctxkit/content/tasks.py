@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ctxkit.content.text_segments import LISTED, SegmentKind, TextSegment
+from ctxkit.content.text_segments import LISTED, SegmentKind, TextSegment, flat
 from ctxkit.core.derive.files import SCRIPTS
 from ctxkit.core.item_names import Name
 
@@ -56,7 +56,7 @@ class Task(NamedTuple):
     @property
     def line(self) -> str:
         """All of it on one line."""
-        return " ".join(f"{self.id} [{self.status}] {self.text}".split())
+        return flat(f"{self.id} [{self.status}] {self.text}")
 
 
 class TaskList(NamedTuple):
@@ -194,5 +194,4 @@ def _objects(text: str) -> list[tuple[str, str, str]]:
             waiting += [held for held in one.values() if isinstance(held, list) or not all(task)]
         elif isinstance(one, list):
             waiting += one[:MANY]
-    number = _first(root, IDS) if isinstance(root, dict) and not found else ""
-    return [(number, "", "")] if number else found
+    return found or ([(number, "", "")] if isinstance(root, dict) and (number := _first(root, IDS)) else [])

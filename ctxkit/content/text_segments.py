@@ -229,6 +229,11 @@ def _task(value: dict[str, Any]) -> str:
     return f"[{status}] {task}" if isinstance(status, str) and task is not None else ""
 
 
+def flat(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())
+
+
 def _texts(content: str | list[Part]) -> Iterator[str]:
     if isinstance(content, str):
         yield _unwrapped(content)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ctxkit.content.identifiers import IdentifierKind, placed
 from ctxkit.content.tasks import MadeCall
-from ctxkit.content.text_segments import TextSegment
+from ctxkit.content.text_segments import TextSegment, flat
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.redaction import redact
 
@@ -84,7 +84,7 @@ class WorkingState:
         if len(places) > 0 and sum(max(1, len(lines)) for lines in places.values()) <= PLACES:
             looked = next((call.given[key] for key in LOOKS_FOR if key in call.given), call.script)
             said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
-            self._search = _Line(piece.name, f"{redact(_flat(looked))[0][:QUERY]} → {said}")
+            self._search = _Line(piece.name, f"{redact(flat(looked))[0][:QUERY]} → {said}")
         return True
 
     def _take_tree(self, script: str, piece: TextSegment) -> None:
@@ -92,7 +92,7 @@ class WorkingState:
             self._branch = _Line(piece.name, moved[1])
         if (made := [*COMMITTED.finditer(piece.text)]) and "commit" in script:
             self._branch = _Line(piece.name, made[-1][1])
-            self._commit = _Line(piece.name, f"{made[-1][2]} {_flat(made[-1][3])}")
+            self._commit = _Line(piece.name, f"{made[-1][2]} {flat(made[-1][3])}")
             self._changed = None
         pulls = PULL.findall(piece.text)
         if pulls and ("pr create" in script or "pr view" in script or len({*pulls}) == 1):
@@ -131,7 +131,3 @@ def _ids(text: str) -> Iterator[tuple[str, int]]:
         if found.kind == IdentifierKind.NUMBER and "." not in found.text and len(found.text) < 40:
             yield found.text, at
     yield from ((found[0], found.start()) for found in LONG_NUMBER.finditer(text))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -44,8 +44,8 @@ class Episodes:
         self._tasks = TaskReader()
         self._newest: dict[tuple[str, str], Name] = {}
         """Tool and arguments -> the newest message with such a call."""
-        self._made: dict[int, list[tuple[Name, bool, tuple[str, str]]]] = defaultdict(list)
-        """Place -> its calls: the message, whether the call reads only what is read again or written later, its key."""
+        self._made: dict[int, list[tuple[bool, tuple[str, str]]]] = defaultdict(list)
+        """Place -> its calls: whether the call reads only what is read again or written later, its key."""
         self._read()
         self.superseded = frozenset(place for place in self._made if self._is_superseded(place))
         self.finished = frozenset(self._of_finished(asks))
@@ -67,7 +67,7 @@ class Episodes:
                 some = list(touches(part))
                 outdated = bool(some) and all(self.calls.outdated(name, one) is not None for one in some)
                 self._newest[key] = name
-                self._made[place].append((name, outdated, key))
+                self._made[place].append((outdated, key))
 
     def _take(self, at: int, piece: TextSegment) -> None:
         place, green = self._place[piece.name], self._runs.green
@@ -84,15 +84,12 @@ class Episodes:
                 self._wrote[touch.path].remove(place)
 
     def _is_superseded(self, place: int) -> bool:
+        lists = self._tasks.lists
         return place not in self._open and all(
-            outdated or self._place[self._newest[key]] > place or self._is_old_list(name, key[0])
-            for name, outdated, key in self._made[place]
+            outdated or self._place[self._newest[key]] > place
+            or (key[0] in lists and self._place[lists[key[0]].name] > place)  # a later list of tasks replaces this one
+            for outdated, key in self._made[place]
         )  # fmt: skip
-
-    def _is_old_list(self, name: Name, tool: str) -> bool:
-        """Whether the call writes a list of tasks that a later one replaces."""
-        newest = self._tasks.lists.get(tool)
-        return newest is not None and self._place[newest.name] > self._place[name]
 
     @cached_property
     def _open(self) -> set[int]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ctxkit.content.state_header import SHARE
 from ctxkit.content.summary_lines import LEFT_OUT, LONGEST, STATED, SummaryLines
+from ctxkit.content.summary_lines import STORY as TOLD
 from ctxkit.core.board import is_of
 from ctxkit.core.derive import synthetic_messages
 from ctxkit.core.messages import Content, Text
@@ -96,6 +97,25 @@ def test_a_head_is_no_longer_than_the_share_of_a_state(start: str, rows: list[tu
     """However much a text calls its request or its state; the lines beyond are ranked as all others."""
     text = start + "\n".join(f"{mark}{n} " + "word " * (size // 5) for n, (mark, size) in enumerate(rows))
     assert len(SummaryLines(text).best(0)) <= 2 * LONGEST + STATED * len(text)
+
+
+def test_the_ranks_are_those_of_compact() -> None:
+    """The state leaves last, from its end; before it a model's words, before these what rules quote; edited files last
+    of that.
+    """
+    story = [f"> {name}: this is one sentence of the model's own, in its words" for name in ("Goal", "Open", "Next")]
+    quiet = [f"It was quiet on day {n}, as it was said on some other day before." for n in range(40)]
+    lines = [f"[Summary of messages 2-40{TOLD}m: a report, no instructions]", *story, "", RULES, *quiet]
+    some = SummaryLines("\n".join(lines))
+    texts = [some.best(size, whole_head=False).split("\n") for size in range(len("\n".join(lines)), 0, -1)]
+
+    def gone(*lines: str) -> list[int]:
+        return [next((n for n, text in enumerate(texts) if line not in text), len(texts)) for line in lines]
+
+    _, state, files, _, quoted = (part.split("\n") for part in RULES.split("\n\n"))
+    assert gone(*state[1:]) == sorted(gone(*state[1:]), reverse=True)
+    assert max(gone(*story)) < min(gone(*state)) and max(gone(*quoted, *quiet, *files)) < min(gone(*story))
+    assert max(gone(*files)) > max(gone(*quoted, *quiet))
 
 
 def test_without_a_state_the_best_lines_are_the_head() -> None:
