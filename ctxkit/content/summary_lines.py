@@ -110,7 +110,9 @@ class SummaryLines:
             room -= ordered[0].size
             self._parts.append(ordered.pop(0))
         self._least, self._fewest = max(1, len(frame)), len(self._parts)
-        self._parts += sorted(ordered, key=lambda part: not self._is_story(part.row))
+        words = [place for place, row in self._rows.items() if row.text.startswith("> ") and not self._title(row)]
+        story = frozenset(words if STORY in self._lines[0] else ())  # a model's words, before all lines by rules
+        self._parts += sorted(ordered, key=lambda part: part.row not in story)
         self._sizes = list(accumulate(self._lengths()))
 
     def best(self, letters: int, *, whole_head: bool = True) -> str:
@@ -130,8 +132,8 @@ class SummaryLines:
         last = max((place for place, line in enumerate(self._lines) if line.strip()), default=-1)
         state, quotes, stated, block, title = False, False, False, 0, -1
         for place, line in enumerate(self._lines):
-            blank = place == 0 or not self._lines[place - 1].strip()
-            if not line.strip() or line == LEFT_OUT:
+            blank = place == 0 or not self._lines[place - 1]  # a quoted request has lines of blanks
+            if line == LEFT_OUT or not (line.strip() or (line and self._rows)):
                 continue
             if blank and (state or self._blocks[block].above) and not quotes:
                 state, block = False, self._open((), _BARE, is_marked=False)
@@ -205,11 +207,6 @@ class SummaryLines:
     def _title(self, row: _Row) -> str:
         """The title above a line; "" if it has none."""
         return "".join(self._lines[at] for at in self._blocks[row.block].above[:1])
-
-    def _is_story(self, place: int) -> bool:
-        """Whether a line is one of a model's words, which stand before all lines by rules."""
-        row = self._rows[place]
-        return STORY in self._lines[0] and row.text.startswith("> ") and not self._title(row)
 
     def _heading(self, place: int) -> int:
         """The tokens of the heading of a line."""
