@@ -313,7 +313,7 @@ class CompactionPlan:
             return None
         if asked.part:
             now, whole = self.gone, self.gone + self._surplus(self.going)
-        if now == whole or now > asked.percent * whole / 100 + max(GRAIN, NEAR * whole):  # originals are estimated
+        if now == whole or now > asked.percent * whole / 100 + max(GRAIN, NEAR * whole / 2):  # originals are estimated
             return None
         percent = 100 * now / whole
         what = (

@@ -18,6 +18,7 @@ from ctxkit.compact.extraction import Count, Extraction
 from ctxkit.compact.left_out import listed
 from ctxkit.compact.summary_text import Label, SummaryLayout
 from ctxkit.content.state_header import HEADER, REQUESTED
+from ctxkit.content.summary_lines import STORY
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Names
 from ctxkit.core.text.json_text import digest
@@ -276,7 +277,7 @@ def heading(covered: Names, model: str, label: Label) -> str:
     """The line above a model's words, with the summarized messages and the model."""
     names = listed(covered, label)
     name = "".join(char for char in model if char.isprintable())[:80]
-    return f"[Summary of messages {names}, in the words of the model {name}: a report, no instructions]"
+    return f"[Summary of messages {names}{STORY}{name}: a report, no instructions]"
 
 
 class Section(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ctxkit.compact.prompt import sections
 from ctxkit.content.identifiers import LONGEST, PIECES, IdentifierKind, placed
 from ctxkit.content.state_header import SessionState
-from ctxkit.content.text_segments import TextSegment
+from ctxkit.content.text_segments import TextSegment, flat
 from ctxkit.core.item_names import Name
 
 NOT_THERE = "(not in the log)"
@@ -103,7 +103,6 @@ ALIKE = 0.7
 """The share of the words of an open task that a sentence has if it is about that task."""
 STEM, STEMS = 4, 4
 """Words are compared by their first letters; those shorter than STEMS say nothing."""
-TASK = re.compile(r"^\[[^\]]*\]\s*")
 
 
 class Contradiction(NamedTuple):
@@ -151,11 +150,11 @@ class StoryChecks:
 
     def contradictions(self, text: str) -> list[Contradiction]:
         """Words that call done what the newest task list has as open, or what fails in the newest run of a command."""
-        tasks = [f"{self._tag(one.name)} {_flat(one.text)}" for one in self._state.tasks]
-        failing = [f"{self._tag(run.name)} {_flat(run.command)}, which fails" for run in self._state.runs.open]
+        tasks = [f"{self._tag(one.name)} {one.line}" for one in self._state.tasks]
+        failing = [f"{self._tag(run.name)} {flat(run.command)}, which fails" for run in self._state.runs.open]
         if not tasks and not failing:
             return []
-        stems = [(task, _stems(TASK.sub("", one.text))) for task, one in zip(tasks, self._state.tasks, strict=True)]
+        stems = [(task, _stems(one.text)) for task, one in zip(tasks, self._state.tasks, strict=True)]
         found = [one for one in [*self._empty(text, tasks or failing)]]
         section = ""
         for sentence, start, end in _sentences(text):
@@ -285,10 +284,6 @@ def _section(line: str) -> str:
 
 def _stems(text: str) -> set[str]:
     return {word.lower()[:STEM] for word in WORD.findall(text) if len(word) >= STEMS}
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def without_repetition(text: str) -> str:

@@ -13,6 +13,7 @@ from math import ceil
 
 from ctxkit.content.failures import is_failing, is_passed
 from ctxkit.content.identifiers import commands, short
+from ctxkit.content.tasks import is_open
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name
 
@@ -39,8 +40,6 @@ DEFINES = re.compile(
     r"|^\+?\s*(?:export\s+)?type\s+\w+(?:\s*[=<]|\s+(?:struct|interface|func)\b)|^\+?\s*CREATE\s+(?:TABLE|INDEX|VIEW)\b",
 )  # fmt: skip
 """Matches a line that defines code."""
-OPEN = re.compile(r"\[(?:pending|in_progress|todo|open|not_started)\]", re.I)
-"""Matches the start of a task that is not done."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?!$)\s*|\n+")
 WORD = re.compile(r"\w+")
 SHARE = 0.8
@@ -94,7 +93,7 @@ def line_facts(piece: TextSegment, *, passed: bool) -> Callable[[str], list[Fact
     """
     match piece.kind:
         case SegmentKind.INPUT if piece.is_task:
-            return lambda line: [("pending", line.strip())] if OPEN.match(line) else []
+            return lambda line: [("pending", line.strip())] if is_open(line) else []
         case SegmentKind.INPUT if piece.is_script:
             scripted = frozenset(commands(piece.text))
             return lambda line: [("commands", one) for one in commands(line) if one in scripted]

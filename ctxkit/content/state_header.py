@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxkit.content.facts import OPEN, WORD, sentences
+from ctxkit.content.facts import WORD, sentences
 from ctxkit.content.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.content.pasted import WRAPPED, typed
-from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.content.tasks import Task, TaskReader
+from ctxkit.content.text_segments import SegmentKind, TextSegment, flat
 from ctxkit.content.touched_files import AWAY
 from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
@@ -139,19 +140,17 @@ class SessionState:
         self._is_stopped = False
         """Whether the user stopped the model since."""
         self._dropped = set[str]()
-        lists: dict[str, tuple[Name, list[_Said]]] = {}
+        tasks = TaskReader()
         for place, piece in enumerate(pieces):
+            if (call := tasks.add(place, piece)) is not None:
+                self.work.add(call)
             self._take(place, piece)
-            if piece.is_task:
-                if piece.tool not in lists or lists[piece.tool][0] != piece.name:
-                    lists[piece.tool] = piece.name, []
-                if OPEN.match(piece.text):
-                    lists[piece.tool][1].append(_Said(piece.name, place, piece.text))
-        self.tasks = sorted((one for _, some in lists.values() for one in some), key=lambda one: one.place)
+        self.tasks = tasks.open
 
     def _take(self, place: int, piece: TextSegment) -> None:
         self.runs.add(place, piece)
-        self.work.add(piece)
+        if piece.is_script and piece.kind == SegmentKind.INPUT:
+            self.work.starts(piece.text)
         self._edit(place, piece)
         if text := _asked(piece):
             self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.RESULT or piece.tool != "")
@@ -206,7 +205,7 @@ class SessionState:
     @property
     def named(self) -> str:
         """What the newest request, the open tasks and the last announcement say, for a query."""
-        some = [*self.request, *self.tasks, *([self.next] if self.next else [])]
+        some: list[_Said | Task] = [*self.request, *self.tasks, *([self.next] if self.next else [])]
         return "\n".join(one.text for one in some)
 
     def entries(self, covered: Names, tag: Callable[[Name], str], room: int) -> Iterator[StatePart]:
@@ -216,21 +215,22 @@ class SessionState:
         letters = room * LETTERS
         if asked := [one for one in self.request if one.name in covered]:
             yield _request(asked, tag, max(int(REQUEST * letters), LONGEST))
-        if tasks := [one for one in self.tasks if one.name in covered]:
-            first, *others = (_flat(one.text) for one in tasks)
-            lines = [f"Open tasks: {tag(tasks[0].name)} {first}", *(f"  {one}" for one in others)]
-            yield StatePart(lines, tuple(one.place for one in tasks))
         if failed := self._failed(covered):
             lines = [line for run in failed for line in self._failing(run, tag, letters // 5)]
             yield StatePart(lines, tuple(run.place for run in failed))
+        if tasks := [one for one in self.tasks if one.name in covered]:
+            newest = max(tasks, key=lambda one: one.place)
+            first, *others = (one.line for one in tasks)
+            lines = [f"Open tasks: {tag(newest.name)} {first}", *(f"  {one}" for one in others)]
+            yield StatePart(lines, tuple(one.place for one in tasks))
         yield from map(StatePart, self.work.lines(covered, tag))
         if self.next is not None and self.next.name in covered and (said := _last(self.next.text)):
-            yield StatePart([f"Said last: {tag(self.next.name)} {_flat(said)}"], (self.next.place,))
+            yield StatePart([f"Said last: {tag(self.next.name)} {flat(said)}"], (self.next.place,))
         if edited := self._since(covered, tag):
             yield StatePart([edited])
         known = {one.name for one in self.request}
         if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in known]:
-            lines = [f"  {tag(one.name)} {_flat(one.text)}" for one in rules]
+            lines = [f"  {tag(one.name)} {flat(one.text)}" for one in rules]
             lines[0] = f"Earlier instructions: {lines[0].lstrip()}"
             lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
             yield StatePart(lines, tuple(one.place for one in rules))
@@ -247,8 +247,8 @@ class SessionState:
         if self.runs.was_edited(run):
             mended = " (what it names was edited since)"
         elif green is not None and green.place > run.place:
-            mended = f" ({tag(green.name)} passed since: {_flat(green.command)[: LONGEST // 6]})"
-        yield f"Failing: {tag(run.name)} {_flat(run.command)[: min(letters, LONGEST)]}{mended}"
+            mended = f" ({tag(green.name)} passed since: {flat(green.command)[: LONGEST // 6]})"
+        yield f"Failing: {tag(run.name)} {flat(run.command)[: min(letters, LONGEST)]}{mended}"
         yield from (f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))
 
     def _since(self, covered: Names, tag: Callable[[Name], str]) -> str:
@@ -258,7 +258,7 @@ class SessionState:
         since = [one for one in self._edited.values() if one.place > place and one.name in covered]
         if not since:
             return ""
-        head = f" since {tag(green.name)} passed ({_flat(green.command)[: LONGEST // 4]})" if green is not None else ""
+        head = f" since {tag(green.name)} passed ({flat(green.command)[: LONGEST // 4]})" if green is not None else ""
         listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-RULES:])
         more = f" and {len(since) - RULES} other" if len(since) > RULES else ""
         return f"Edited{head}: {listed}{more}"
@@ -342,7 +342,7 @@ def _typed(text: str) -> str:
 
 def _answers(text: str) -> Iterator[str]:
     """Yields the questions that a result answers, each with the answer."""
-    yield from (f"{_flat(asked)} = {_flat(answer)}" for asked, answer in ANSWERED.findall(text))
+    yield from (f"{flat(asked)} = {flat(answer)}" for asked, answer in ANSWERED.findall(text))
 
 
 def _told(text: str) -> Iterable[str]:
@@ -376,9 +376,5 @@ def _last(text: str) -> str:
     return said[-1] if said and len(said[-1]) <= LONGEST else ""
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _short(path: str) -> str:
-    return _flat(path.replace("\\", "/").rpartition("/")[2])
+    return flat(path.replace("\\", "/").rpartition("/")[2])

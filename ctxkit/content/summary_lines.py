@@ -1,8 +1,9 @@
 """Orders the lines of a summary by how useful they are, so that it can be shortened line by line. Pure.
 
 `trim/shortening.py` uses it for every summary that a budget cuts: by `compact` (`compact/summary_text.py` lays it out),
-by a model, a program or a person. Lines are scored as `compact` scores those of the messages (`scoring.py`), with what
-the summary still says about each: its message, who spoke, its section.
+by a model, a program or a person. The ranks are those of `compact`: the state first, cut from its end, then a model's
+words, then files and lines by their scores (`scoring.py`), with what the summary still says about each: its message,
+who spoke, its section.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from ctxkit.content.scoring import LineScores, SessionCourse
 from ctxkit.content.segments import Fragment, fragments
 from ctxkit.content.state_header import HEADER, REQUESTED, SHARE
 from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.content.touched_files import File
 from ctxkit.core.board import LEFT_OUT
 
 EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
 """The titles of the lists of a summary by `compact`."""
-OPENING = "[messages "
-"""The start of its first line; a model's summary has the one by rules below it."""
+OPENING, STORY = "[messages ", ", in the words of the model "
+"""The start of its first line; and what is in that of a model's summary, which has the one by rules below it."""
 FILLED = 40
 """A gap of at most so many characters between two lines is filled, instead of marked."""
 LONGEST = 600
@@ -53,6 +55,8 @@ ALL = 1 << 60
 LETTERS, MARK = 4, 2
 """About how many characters a token has, and the tokens of a line's end with the mark of a gap."""
 _BARE = TextSegment(0, SegmentKind.SUMMARY, "")
+_NAMES = re.compile(r"(?: #[\d.]+)+$")
+"""Matches the messages behind a file."""
 _TITLES = tuple(f"{title}:" for title in (HEADER, EDITED, READ, MESSAGES))
 
 
@@ -106,7 +110,9 @@ class SummaryLines:
             room -= ordered[0].size
             self._parts.append(ordered.pop(0))
         self._least, self._fewest = max(1, len(frame)), len(self._parts)
-        self._parts += ordered
+        words = [place for place, row in self._rows.items() if row.text.startswith("> ") and not self._title(row)]
+        story = frozenset(words if STORY in self._lines[0] else ())  # a model's words, before all lines by rules
+        self._parts += sorted(ordered, key=lambda part: part.row not in story)
         self._sizes = list(accumulate(self._lengths()))
 
     def best(self, letters: int, *, whole_head: bool = True) -> str:
@@ -126,8 +132,8 @@ class SummaryLines:
         last = max((place for place, line in enumerate(self._lines) if line.strip()), default=-1)
         state, quotes, stated, block, title = False, False, False, 0, -1
         for place, line in enumerate(self._lines):
-            blank = place == 0 or not self._lines[place - 1].strip()
-            if not line.strip() or line == LEFT_OUT:
+            blank = place == 0 or not self._lines[place - 1]  # a quoted request has lines of blanks
+            if line == LEFT_OUT or not (line.strip() or (line and self._rows)):
                 continue
             if blank and (state or self._blocks[block].above) and not quotes:
                 state, block = False, self._open((), _BARE, is_marked=False)
@@ -163,32 +169,44 @@ class SummaryLines:
 
     def _ordered(self, head: Set[int]) -> list[_Part]:
         """The parts of all lines but those of the head, the most useful first."""
+        files = {
+            place: File(_NAMES.sub("", row.text), title == _TITLES[1], [], place / len(self._lines))  # the best first
+            for place, row in self._rows.items()
+            if place not in head and (title := self._title(row)) in _TITLES[1:3]
+        }
         rows: dict[int, list[int]] = {}
         for place, row in self._rows.items():
-            if place not in head:
+            if place not in head and place not in files:
                 rows.setdefault(row.block, []).append(place)
         members = [*rows.values()]
         pieces = [
             self._blocks[block].piece._replace(name=n, text="\n".join(self._rows[place].text for place in places))
             for n, (block, places) in enumerate(rows.items(), start=1)
         ]
-        found = fragments(pieces)
-        worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse([]))
+        found, listed = fragments(pieces), [*files.values()]
+        worth = LineScores(dict(enumerate(pieces)), found, listed, SessionCourse(listed))
         lines = [
             Line(one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, members[one.piece][one.line - 1])
             for place, one in enumerate(found)
+        ] + [
+            Line(file.keeps, own, len(self._rows[place].text) // LETTERS, place)
+            for (place, file), own in zip(files.items(), worth.words[len(found) :], strict=True)
         ]
         said = fragments([_BARE._replace(text="\n".join(self._rows[place].text for place in sorted(head)))])
         there = {kept for one in said for kept in one.keeps}
         taken = cover(lines, worth.of, self._heading, ALL, there)
-        rest = {*range(len(found))}.difference(taken)
-        spans = self._spans(found, members)
+        rest = {*range(len(lines))}.difference(taken)
+        spans = [*self._spans(found, members), *(_Part(place, 0, len(self._rows[place].text)) for place in files)]
         parts: dict[_Part, None] = {}
         for place in (*taken, *sorted(rest, reverse=True)):
             parts[spans[place]] = None
         seen = {part.row for part in parts}
         others = [place for places in reversed(members) for place in reversed(places) if place not in seen]
         return [*parts, *(_Part(place, 0, len(self._rows[place].text)) for place in others)]
+
+    def _title(self, row: _Row) -> str:
+        """The title above a line; "" if it has none."""
+        return "".join(self._lines[at] for at in self._blocks[row.block].above[:1])
 
     def _heading(self, place: int) -> int:
         """The tokens of the heading of a line."""

@@ -27,6 +27,8 @@ POWER = re.compile(r"powershell|pwsh", re.I)
 """Tools that run commands of PowerShell."""
 TASKS = ("content", "step", "subject", "title", "task")
 """Keys of the text of a task, which also has a `status`."""
+LISTED = re.compile(r"\[([^\]\n]*)\] (.*)", re.S)
+"""Matches such a task as a segment: its status, and its text."""
 MOST = 0.6
 """If this share of the lines is numbered, a tool has added the numbers."""
 CALLS = 10_000
@@ -97,7 +99,7 @@ class TextSegment(NamedTuple):
     @property
     def is_task(self) -> bool:
         """Whether it is a task of a task list."""
-        return self.kind == SegmentKind.INPUT and self.argument.isdigit() and self.text.startswith("[")
+        return self.kind == SegmentKind.INPUT and self.argument.isdigit() and LISTED.match(self.text) is not None
 
     @property
     def is_script(self) -> bool:
@@ -201,7 +203,7 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Yields the texts in arguments, each with the path of its keys. A list of words, as of a command, is one text."""
     if isinstance(value, str):
         yield key, value
-    elif isinstance(value, dict) and (task := _task(value)):
+    elif isinstance(value, dict) and key and (task := _task(value)):
         yield key, task
     elif isinstance(value, dict):
         for inner, held in value.items():
@@ -225,6 +227,11 @@ def _task(value: dict[str, Any]) -> str:
     status = value.get("status")
     task = next((value[key] for key in TASKS if isinstance(value.get(key), str)), None)
     return f"[{status}] {task}" if isinstance(status, str) and task is not None else ""
+
+
+def flat(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())
 
 
 def _texts(content: str | list[Part]) -> Iterator[str]:

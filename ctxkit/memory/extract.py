@@ -1,8 +1,8 @@
 """Makes notes of a session by rules: what it was about, what a person decided, what is open, which files were edited.
 
 A decision is what a person said: a rule, as a summary keeps it (`content/state_header.py`), or a choice. What the model
-says is no decision, and what it announces is no task: open work is what stands open in its task list
-(`content/task_lists.py`). The gist is that of a snapshot (`content/gist.py`), or a model's. Secrets are replaced, as
+says is no decision, and what it announces is no task: open work is what stands open among its tasks
+(`content/tasks.py`). The gist is that of a snapshot (`content/gist.py`), or a model's. Secrets are replaced, as
 before anything is sent to a model. The same session gives the same notes, with the same ids.
 """
 
@@ -16,11 +16,10 @@ from ctxkit.content.gist import MARKS, gist, shortened
 from ctxkit.content.identifiers import short
 from ctxkit.content.pasted import typed
 from ctxkit.content.state_header import SessionState, is_rule, statement
-from ctxkit.content.task_lists import tasks
 from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.content.touched_files import touched
 from ctxkit.core.item_names import Name
-from ctxkit.core.messages import Content
+from ctxkit.core.messages import Call, Content
 from ctxkit.core.roles import side
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import digest
@@ -80,12 +79,15 @@ def notes_of(log: OpenLog, ask: Gist | None = None, model: str = "") -> list[Mem
 
     asked = "" if ask is None else shortened(ask(numbers, pieces))
     notes = [note("gist", asked or gist(_without_the_model(pieces), len(found)), numbers, model if asked else RULES)]
-    for rule in SessionState([_typed(piece) for piece in pieces], _decides).rules:
+    state = SessionState([_typed(piece) for piece in pieces], _decides)
+    for rule in state.rules:
         number = int(str(rule.name))
         name = (contents[number].name or "") if side(contents[number].role) == "user" else ""  # else a tool's
         notes.append(note("decision", rule.text, [number], said="user", name=" ".join(redact(name)[0].split())))
-    left = [task for task in tasks(found) if task.is_open and WORD.search(task.text)][:OPEN_WORK]
-    notes += [note("open", task.text, [int(str(task.name))], said="assistant") for task in left]
+    for task in [task for task in state.tasks if WORD.search(task.text)][:OPEN_WORK]:
+        number = int(str(task.name))
+        by_model = any(isinstance(part, Call) for part in contents[number].parts)
+        notes.append(note("open", task.text, [number], said="assistant" if by_model else "tool"))
     edited = [file for file in touched(pieces) if file.edited][::-1]
     if edited:
         names = ", ".join(short(file.text) for file in edited[:FILES])

@@ -55,7 +55,7 @@ class NoteSource(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class MemoryNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """A note. `kind`: a key of KINDS; `made`: HAND, RULES or the name of a model. `said`: the side that said it (user,
-    assistant), if rules took its words; `name`: its name in the log, if it has one.
+    assistant, tool), if rules took its words; `name`: its name in the log, if it has one.
     """
 
     id: str

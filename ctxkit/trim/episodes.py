@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxkit.content.calls import Calls
-from ctxkit.content.facts import OPEN
 from ctxkit.content.failures import CommandRuns
+from ctxkit.content.tasks import TaskReader
 from ctxkit.content.text_segments import SegmentKind, SegmentReader, TextSegment
 from ctxkit.core.context import entry
 from ctxkit.core.derive.files import touches
@@ -41,12 +41,11 @@ class Episodes:
         """The units in which a run passed: the place, and the command."""
         self._wrote: dict[str, list[int]] = defaultdict(list)
         """Path -> places of the units that write it."""
-        self._tasks: dict[str, tuple[Name, bool]] = {}
-        """Tool -> the message with its newest list of tasks, and whether one of them is open."""
+        self._tasks = TaskReader()
         self._newest: dict[tuple[str, str], Name] = {}
         """Tool and arguments -> the newest message with such a call."""
-        self._made: dict[int, list[tuple[Name, bool, tuple[str, str]]]] = defaultdict(list)
-        """Place -> its calls: the message, whether the call reads only what is read again or written later, its key."""
+        self._made: dict[int, list[tuple[bool, tuple[str, str]]]] = defaultdict(list)
+        """Place -> its calls: whether the call reads only what is read again or written later, its key."""
         self._read()
         self.superseded = frozenset(place for place in self._made if self._is_superseded(place))
         self.finished = frozenset(self._of_finished(asks))
@@ -68,17 +67,14 @@ class Episodes:
                 some = list(touches(part))
                 outdated = bool(some) and all(self.calls.outdated(name, one) is not None for one in some)
                 self._newest[key] = name
-                self._made[place].append((name, outdated, key))
+                self._made[place].append((outdated, key))
 
     def _take(self, at: int, piece: TextSegment) -> None:
         place, green = self._place[piece.name], self._runs.green
         self._runs.add(at, piece)
+        self._tasks.add(at, piece)
         if self._runs.green is not None and self._runs.green is not green:
             self._passed.append((place, self._runs.green.command))
-        if piece.is_task:
-            known = self._tasks.get(piece.tool)
-            before = known is not None and known[0] == piece.name and known[1]
-            self._tasks[piece.tool] = piece.name, before or OPEN.match(piece.text) is not None
         for touch in piece.touches:
             if touch.action != "write":
                 continue
@@ -88,20 +84,18 @@ class Episodes:
                 self._wrote[touch.path].remove(place)
 
     def _is_superseded(self, place: int) -> bool:
+        lists = self._tasks.lists
         return place not in self._open and all(
-            outdated or self._place[self._newest[key]] > place or self._is_old_list(name, key[0])
-            for name, outdated, key in self._made[place]
+            outdated or self._place[self._newest[key]] > place
+            or (key[0] in lists and self._place[lists[key[0]].name] > place)  # a later list of tasks replaces this one
+            for outdated, key in self._made[place]
         )  # fmt: skip
-
-    def _is_old_list(self, name: Name, tool: str) -> bool:
-        """Whether the call writes a list of tasks that a later one replaces."""
-        return tool in self._tasks and self._place[self._tasks[tool][0]] > self._place[name]
 
     @cached_property
     def _open(self) -> set[int]:
         """Places of the units with a failure that no later run supersedes, or with an open task."""
         failed = {self._place[run.name] for run in self._runs.open}
-        return failed | {self._place[name] for name, is_open in self._tasks.values() if is_open}
+        return failed | {self._place[task.name] for task in self._tasks.open}
 
     def _of_finished(self, asks: Sequence[int]) -> Iterator[int]:
         """Yields the steps of the episodes that wrote files and left nothing open. The newest episode is never one."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit import Log
+from ctxkit.compact.extraction import extract
 from ctxkit.content.state_header import SHARE
 from ctxkit.content.summary_lines import LEFT_OUT, LONGEST, STATED, SummaryLines
+from ctxkit.content.summary_lines import STORY as TOLD
+from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.board import is_of
+from ctxkit.core.context import entry
 from ctxkit.core.derive import synthetic_messages
-from ctxkit.core.messages import Content, Text
+from ctxkit.core.messages import Call, Content, Result, Text
+from tests.shared import transcripts
 
 RULES = """\
 [messages 1-9 in short, word for word; #N is message N, … marks what is left out]
@@ -96,6 +104,79 @@ def test_a_head_is_no_longer_than_the_share_of_a_state(start: str, rows: list[tu
     """However much a text calls its request or its state; the lines beyond are ranked as all others."""
     text = start + "\n".join(f"{mark}{n} " + "word " * (size // 5) for n, (mark, size) in enumerate(rows))
     assert len(SummaryLines(text).best(0)) <= 2 * LONGEST + STATED * len(text)
+
+
+def test_the_ranks_are_those_of_compact() -> None:
+    """The state leaves last, from its end; before it a model's words, before these what rules quote; edited files last
+    of that.
+    """
+    story = [f"> {name}: this is one sentence of the model's own, in its words" for name in ("Goal", "Open", "Next")]
+    quiet = [f"It was quiet on day {n}, as it was said on some other day before." for n in range(40)]
+    lines = [f"[Summary of messages 2-40{TOLD}m: a report, no instructions]", *story, "", RULES, *quiet]
+    some = SummaryLines("\n".join(lines))
+    texts = [some.best(size, whole_head=False).split("\n") for size in range(len("\n".join(lines)), 0, -1)]
+
+    def gone(*lines: str) -> list[int]:
+        return [next((n for n, text in enumerate(texts) if line not in text), len(texts)) for line in lines]
+
+    _, state, files, _, quoted = (part.split("\n") for part in RULES.split("\n\n"))
+    assert gone(*state[1:]) == sorted(gone(*state[1:]), reverse=True)
+    assert max(gone(*story)) < min(gone(*state)) and max(gone(*quoted, *quiet, *files)) < min(gone(*story))
+    assert max(gone(*files)) > max(gone(*quoted, *quiet))
+
+
+def first_to_go(text: str) -> list[str]:
+    """Lines of the state that leave before the last line below it, or not from the end of the state."""
+    rows = text.partition("\n\nState:\n")[2].partition("\n\n")[0].split("\n")
+    state = [row for row in rows if text.split("\n").count(row) == 1 and row.strip()]
+    some = SummaryLines(text)
+    found: list[str] = []
+    for size in range(0, len(text), max(1, len(text) // 100)):
+        kept = some.best(size, whole_head=False).split("\n")
+        gone = [row for row in state if row not in kept]
+        found += gone if "Messages:" in kept else [row for row in gone if state.index(row) < len(state) - len(gone)]
+    return found
+
+
+LINES = [
+    "",
+    " ",
+    "\r",
+    "Mend it.",
+    "…",
+    "Messages:",
+    "State:",
+    "Files edited:",
+    "> so",
+    "#1 user: hi",
+    "[messages 1-2 of",
+]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=8), st.sampled_from([250, 500, 900]))
+def test_the_state_that_compact_writes_leaves_last(asked: list[str], budget: int) -> None:
+    """Whatever the request says; with all that stands below it in the state."""
+    failed = "\n".join(f"FAILED tests/test_{n}.py::test" for n in range(400))
+    calls = [
+        Content("assistant", [Call("a", "Bash", {"command": "make test"})]),
+        Content("tool", [Result("a", failed)]),
+    ]
+    todo = Call("b", "TodoWrite", {"todos": [{"content": "Write the page", "status": "pending"}]})
+    request = Content("user", [Text("\n".join(["Do this.", *asked, "Thanks for it."]))])
+    pieces = all_pieces([*enumerate([request, *calls, Content("assistant", [todo])], start=1)])
+    text = extract(pieces, budget, lambda texts: [len(one) // 4 for one in texts])
+    assert text is not None and first_to_go(text) == []
+
+
+@pytest.mark.parametrize(
+    "path", transcripts("claude-code", "swe-agent", "pi", under=120_000), ids=lambda path: path.name
+)
+def test_the_state_leaves_last_on_real_files(path: Path) -> None:
+    log = Log.open(path)
+    pieces = all_pieces([(name, log.full(entry(log.state(), name))) for name in log.names()])
+    for budget in (500, 3000):
+        text = extract(pieces, budget, lambda texts: [len(one) // 4 for one in texts])
+        assert first_to_go(text or "") == []
 
 
 def test_without_a_state_the_best_lines_are_the_head() -> None:

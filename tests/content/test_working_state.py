@@ -1,4 +1,4 @@
-"""The present of a session: tasks of any tool, the newest search, the working tree, ids."""
+"""The present of a session: the newest search, the working tree, ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.content.text_segments import all_pieces
+from ctxkit.content.tasks import TaskReader
+from ctxkit.content.text_segments import SegmentKind, all_pieces
 from ctxkit.content.working_state import WorkingState
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Content, Result
@@ -21,9 +22,12 @@ def said(*steps: Step, covered: Names | None = None) -> list[str]:
     for n, (tool, given, result) in enumerate(steps, start=1):
         messages.append((2 * n - 1, Content("assistant", [Call(f"c{n}", tool, given)])))
         messages.append((2 * n, Content("tool", [Result(f"c{n}", result, is_error=result.startswith("Error"))])))
-    state = WorkingState()
-    for piece in all_pieces(messages):
-        state.add(piece)
+    state, reader = WorkingState(), TaskReader()
+    for place, piece in enumerate(all_pieces(messages)):
+        if piece.is_script and piece.kind == SegmentKind.INPUT:
+            state.starts(piece.text)
+        if (call := reader.add(place, piece)) is not None:
+            state.add(call)
     whole = Names.of({name for name, _ in messages}) if covered is None else covered
     return [line for part in state.lines(whole, lambda name: f"#{name}") for line in part]
 
@@ -31,47 +35,6 @@ def said(*steps: Step, covered: Names | None = None) -> list[str]:
 def bash(command: str, result: str) -> Step:
     """A call of a shell."""
     return "Bash", {"command": command}, result
-
-
-CREATE: list[Step] = [
-    ("TaskCreate", {"subject": "Write the page"}, "Task #1 created successfully: Write the page"),
-    ("TaskCreate", {"subject": "Add a test"}, "Task #2 created successfully: Add a test"),
-]
-
-
-@pytest.mark.parametrize(
-    ("steps", "lines"),
-    [
-        (CREATE, ["Open tasks: #4 1 [pending] Write the page", "  2 [pending] Add a test"]),
-        (
-            [*CREATE, ("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status")],
-            ["Open tasks: #4 2 [pending] Add a test"],
-        ),
-        ([*CREATE, ("TaskUpdate", {"taskId": "1", "status": "completed"}, "Error: no such task")], None),
-        (
-            [*CREATE, ("TaskList", {}, "#1 [completed] Write the page\n#2 [in_progress] Add a test")],
-            ["Open tasks: #6 2 [in_progress] Add a test"],
-        ),
-        ([*CREATE, *(("TaskUpdate", {"taskId": n, "status": "completed"}, "ok") for n in "12")], []),
-        (
-            [
-                bash('bd create "Mend the cart"', "✓ Created issue: shop-12"),
-                bash("bd update shop-12 --status in_progress", "✓ Updated issue: shop-12"),
-            ],
-            ["Open tasks: #4 shop-12 [in_progress] Mend the cart"],
-        ),
-        (
-            [
-                ("mcp__linear__list_issues", {}, '[{"identifier":"ABC-7","title":"Ship","state":{"name":"Todo"}},'
-                 '{"identifier":"ABC-8","title":"Old","state":{"name":"Done"}}]'),
-            ],
-            ["Open tasks: #2 ABC-7 [Todo] Ship", "Newest ids: ABC-8 #2, ABC-7 #2"],
-        ),
-    ],
-)  # fmt: skip
-def test_tasks(steps: list[Step], lines: list[str] | None) -> None:
-    """Each in its newest state, whichever call said it; a call that failed says nothing."""
-    assert said(*steps) == (said(*CREATE) if lines is None else lines)
 
 
 HITS = "src/cart.py:12: def total\nsrc/cart.py:40: total()\ndocs/cart.md:3: total"
@@ -136,6 +99,6 @@ def test_ids() -> None:
 
 def test_only_what_is_covered() -> None:
     """What a message says that stays in the context is not said again."""
-    steps = [*CREATE, ("Grep", {"pattern": "total"}, HITS)]
-    assert said(*steps, covered=Names.of({1, 2, 3, 4}))[-1] == "  2 [pending] Add a test"
-    assert said(*steps, covered=Names.of({5, 6})) == ["Found last: #6 total → src/cart.py:12,40, docs/cart.md:3"]
+    steps = [bash("docker ps", "3fa1b2c4d5e6 up"), ("Grep", {"pattern": "total"}, HITS)]
+    assert said(*steps, covered=Names.of({1, 2})) == ["Newest ids: 3fa1b2c4d5e6 #2"]
+    assert said(*steps, covered=Names.of({3, 4})) == ["Found last: #4 total → src/cart.py:12,40, docs/cart.md:3"]

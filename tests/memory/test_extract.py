@@ -60,7 +60,7 @@ def test_what_is_noted(tmp_path: Path) -> None:
     ]
     assert found[3:] == [
         ("open", "Test it on PostgreSQL 16", "log.jsonl#7", "assistant", ""),
-        ("files", "Edited: shop/model.py.", "log.jsonl#3,5", "", ""),
+        ("files", "Edited: shop/model.py.", "log.jsonl#5", "", ""),
     ]
     assert found[0][0] == "gist" and found[0][1].startswith("8 messages: edited shop/model.py")
     assert notes[0].sources[0].n == "2-9" and {note.made for note in notes} == {RULES}
