@@ -520,13 +520,17 @@ class CompactionPlan:
         """The room of the summary, in tokens of the base."""
         return self._base_of(self._room()[0])
 
+    @property
+    def _near(self) -> float:
+        """The tokens that do not matter: so many may be missing to the goal, or from the lines of a summary."""
+        return max(GRAIN, NEAR * self.messages)
+
     def _fill(self) -> None:
         """Keeps more of the newest messages, if a summary of all older ones is shorter than its room."""
-        near = max(GRAIN, NEAR * self.messages)
         for _ in range(2 * TRIES):
             room, _ = self._room()
             size = self._summary_size()
-            if size is None or room - size <= near:
+            if size is None or room - size <= self._near:
                 return
             full = self._full
             scale = size / (sum(full.values()) or 1)
@@ -571,7 +575,7 @@ class CompactionPlan:
             rest = lines - scale * full.get(place, 0)
             if (
                 unit.is_summary
-                or stays + unit.tokens + max(rest, self._least(left, rest)) > self.goal
+                or stays + unit.tokens + max(rest - self._near, self._least(left, rest)) > self.goal
                 or not (many >= FEWEST or left > LONG)
             ):
                 break
