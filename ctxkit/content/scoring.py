@@ -22,8 +22,8 @@ from ctxkit.core.text.utf8 import utf8
 
 ITEMS, WORDS = 8.0, 4.0
 """The score of all items together, and of all words that are written again. A class of facts has 1.0."""
-SAID = 2.0
-"""The score of all that the model said."""
+CLASSES = {"said": 2.0, "failures": 0.4}
+"""The score of all facts of a class, if it is not 1.0."""
 EVENTS = frozenset({"asked", "said", "placed"})
 """Classes of facts about what happened. Longer ones count more, and so do later ones."""
 QUOTED = frozenset({"code", "failures"})
@@ -42,8 +42,9 @@ PARTS = re.compile(r"[A-Z]?[a-z]+")
 FEWEST = 4
 """The fewest letters of such a word."""
 ARTICLES = frozenset({"a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "the", "to"})
-CALLED = 2.3
-"""The factor on the odds of an item that a call names."""
+NAMED = 2.3
+"""The factor on the odds of an item that a call names, and of one that somebody says; of one that both do, its square.
+"""
 OFTEN = 0.47
 """The exponent on the number of lines that name an item."""
 AGAIN = {
@@ -152,7 +153,7 @@ class LineScores:
         for fact, worth in facts.items():
             name = _class(fact[0])
             eased = ease**-SHORTNESS if name in EVENTS else ease if name in QUOTED else 1.0
-            self._kept[fact] = eased * (SAID if name == "said" else 1.0) * worth / whole[name]
+            self._kept[fact] = eased * CLASSES.get(name, 1.0) * worth / whole[name]
 
     def of(self, kept: Hashable) -> float:
         """The score of an item or a fact."""
@@ -194,9 +195,9 @@ class _Odds:
 
     def add(self, item: Identifier, kind: SegmentKind, at: float, often: int, more: float) -> None:
         """Adds a line of a segment of `kind` that names the item and occurs `often` times. `more`: its factor."""
-        known = self._known.setdefault(item, [False, True, 1.0, 0, 1.0])
+        known = self._known.setdefault(item, [False, False, 1.0, 0, 1.0])
         known[0] = known[0] or kind == SegmentKind.INPUT
-        known[1] = known[1] and kind == SegmentKind.RESULT
+        known[1] = known[1] or kind not in (SegmentKind.INPUT, SegmentKind.RESULT)
         known[2] = min(known[2], at)
         known[3] += often
         known[4] = max(known[4], more)
@@ -204,8 +205,9 @@ class _Odds:
     def all(self, ease: float) -> dict[Identifier, float]:
         """Item -> odds. `ease`: the factor on items that only results name."""
         return {
-            item: (CALLED if is_called else ease if is_printed else 1.0) * recent(at) * count**OFTEN * more
-            for item, (is_called, is_printed, at, count, more) in self._known.items()
+            item: NAMED ** (is_called + is_said) * recent(at) * count**OFTEN * more
+            * (1.0 if is_called or is_said else ease)
+            for item, (is_called, is_said, at, count, more) in self._known.items()
         }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def no_part(word: str) -> Callable[[Any], Any]:
 S, H, F, G = "content.scoring:", "content.state_header:", "content.failures:", "content.segments:"
 FACTS, TEXT, C = "content.facts:", "compact.summary_text:", "compact.candidates:"
 GROUPS: dict[str, list[Change]] = {
-    "said over others": [(S + "SAID", 1.0)],
+    "class weights": [(S + "CLASSES", {})],
     "items over facts": [(S + "ITEMS", 1.0), (S + "WORDS", 1.0)],
     "items 4, words 4": [(S + "ITEMS", 4.0)],
     "events by length": [(S + "EVENTS", frozenset()), (S + "QUOTED", frozenset())],
@@ -33,7 +33,7 @@ GROUPS: dict[str, list[Change]] = {
     "said by place": [(S + "PLACED", 1.0)],
     "shortness": [(S + "SHORTNESS", 0.0)],
     "often": [(S + "OFTEN", 0.0)],
-    "called": [(S + "CALLED", 1.0)],
+    "named by calls or people": [(S + "NAMED", 1.0)],
     "again by argument": [(S + "AGAIN", {})],
     "again by kind": [
         (S + "AGAIN", {}), (S + "ARGUMENT", 1.0), (S + "ANSWER", 1.0), (S + "READ", 1.0), (S + "WRITTEN", 1.0),
@@ -73,7 +73,7 @@ GROUPS: dict[str, list[Change]] = {
 }  # fmt: skip
 GROUPS["all weights"] = [
     change for name in (
-        "said over others", "events by length", "ease", "said by place", "shortness", "often", "called",
+        "class weights", "events by length", "ease", "said by place", "shortness", "often", "named by calls or people",
         "again by kind", "active", "recency of items", "length of lines",
     ) for change in GROUPS[name]
 ]  # fmt: skip
