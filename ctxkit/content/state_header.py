@@ -219,14 +219,14 @@ class SessionState:
         letters = room * LETTERS
         if asked := [one for one in self.request if one.name in covered]:
             yield _request(asked, tag, max(int(REQUEST * letters), LONGEST))
+        if failed := self._failed(covered):
+            lines = [line for run in failed for line in self._failing(run, tag, letters // 5)]
+            yield StatePart(lines, tuple(run.place for run in failed))
         if tasks := [one for one in self.tasks if one.name in covered]:
             newest = max(tasks, key=lambda one: one.place)
             first, *others = (one.line for one in tasks)
             lines = [f"Open tasks: {tag(newest.name)} {first}", *(f"  {one}" for one in others)]
             yield StatePart(lines, tuple(one.place for one in tasks))
-        if failed := self._failed(covered):
-            lines = [line for run in failed for line in self._failing(run, tag, letters // 5)]
-            yield StatePart(lines, tuple(run.place for run in failed))
         yield from map(StatePart, self.work.lines(covered, tag))
         if self.next is not None and self.next.name in covered and (said := _last(self.next.text)):
             yield StatePart([f"Said last: {tag(self.next.name)} {flat(said)}"], (self.next.place,))

@@ -52,10 +52,10 @@ SAID = [
 STATE = """\
 Last request: #8 Now merge them.
   Keep the order.
-Open tasks: #10 [in_progress] print
 Failing: #12 go test ./...
   --- FAIL: TestMerge (0.00s)
   merge_test.go:3: got 1, want 2
+Open tasks: #10 [in_progress] print
 Said last: #13 Next I look at the order of the rows.
 Edited since #7 passed (go test ./...): merge.go #9
 The user's rule: #1 Never touch the lock file."""
