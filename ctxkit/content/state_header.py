@@ -135,6 +135,8 @@ class SessionState:
         self._edited: dict[str, _Said] = {}
         self._before: dict[str, list[tuple[str, _Said | None]]] = {}
         """Call that edits -> its paths, each with the edit before."""
+        self._turns = -1, -1
+        """Places of the newest two requests: a list of tasks from before both is of other work."""
         self._answered = True
         """Whether the model spoke since the newest request."""
         self._is_stopped = False
@@ -174,6 +176,7 @@ class SessionState:
         goes_on = self._is_stopped or (len(said.text) <= LONGEST and GOES_ON.match(said.text) is not None)
         if not (is_answer or goes_on or (is_next and not self._answered)):
             self.request = []
+            self._turns = self._turns[1], said.place
         self.request = [one for one in self.request if one.text != said.text]
         self.request = [*self.request[:1], *self.request[1:][2 - RULES :], said]
         self.next, self._answered = None, self._answered and is_answer
@@ -218,7 +221,7 @@ class SessionState:
         if failed := self._failed(covered):
             lines = [line for run in failed for line in self._failing(run, tag, letters // 5)]
             yield StatePart(lines, tuple(run.place for run in failed))
-        if tasks := [one for one in self.tasks if one.name in covered]:
+        if tasks := [one for one in self.tasks if one.name in covered and (one.id or one.place > self._turns[0])]:
             newest = max(tasks, key=lambda one: one.place)
             first, *others = (one.line for one in tasks)
             lines = [f"Open tasks: {tag(newest.name)} {first}", *(f"  {one}" for one in others)]

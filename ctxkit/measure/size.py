@@ -196,6 +196,7 @@ class Measuring:
         stubs, known = self.counting.log.state().board.stubs, self._places
         others = [name for name in names if name not in known or name in stubs]
         counted = dict(zip(others, self.counting.base(others), strict=True))
+        self.counting.base_as_read([name for name in names if isinstance(name, int) and name not in counted])  # at once
         return [
             self.rate(name) * counted[name] if name in counted else session.size(name)  # type: ignore[arg-type]  # a number
             for name in names
