@@ -193,6 +193,7 @@ class SessionState:
         if piece.kind == SegmentKind.INPUT:
             for touch in piece.touches:
                 if touch.how != "read" and AWAY.match(touch.path) is None:
+                    self.work.edits()
                     known = self._edited.pop(touch.path, None)
                     if piece.call:
                         self._before.setdefault(piece.call, []).append((touch.path, known))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -75,7 +75,15 @@ def touched(pieces: Sequence[TextSegment]) -> list[File]:
                 found[touch.path] = _next(known, touch, piece, 1 - (place + 1) / len(pieces))
             if len(found) > MOST:
                 del found[next(iter(found))]
-    return list(found.values())
+    ends = {end for file in found.values() if file.edited for end in _ends(file.text)}
+    return [file for file in found.values() if file.edited or file.text.removeprefix("./") not in ends]
+
+
+def _ends(path: str) -> Iterator[str]:
+    """Yields the ends of a path, by which calls in another folder name the same file."""
+    while "/" in path:
+        path = path.partition("/")[2]
+        yield path
 
 
 def _next(known: File | None, touch: FileTouch, piece: TextSegment, at: float) -> File:

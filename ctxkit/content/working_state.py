@@ -27,6 +27,8 @@ PLACE = re.compile(r"^(?:\./)?((?:[A-Za-z]:)?[\w@.+/\\-]*[\w-]\.[A-Za-z]\w{0,7})
 """Matches the place of a hit: its file, and its line."""
 BESIDE = re.compile(r"^\S*/[^\s:]*(?=[:\n]|$)", re.M)
 """Matches a line of a search that names a file, also without an ending."""
+GIT = re.compile(r"(?:^|[;&|(\n]\s*)git\b")
+"""Matches a call of git, whose ids are of commits and files: the newest commit has a place of its own."""
 STATUS = re.compile(r"\bgit (?:-C \S+ )?status\b")
 CHANGES = re.compile(
     r"\bgit (?:-C \S+ )?(add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|"
@@ -78,10 +80,14 @@ class WorkingState:
             self._changed = None
             self._commit = self._commit if verbs <= STAYS else None
 
+    def edits(self) -> None:
+        """Takes it that a file is changed: what `git status` printed before is not all of it."""
+        self._changed = None
+
     def add(self, call: MadeCall) -> None:
         """Takes the next call."""
         piece = call.result
-        found = self._take_search(call, piece) or CHANGES.search(call.script) is not None
+        found = self._take_search(call, piece) or GIT.search(call.script) is not None
         if piece.failed or not (call.script or piece.tool.startswith("mcp")):
             return
         self._take_tree(call.script, piece)

@@ -301,6 +301,20 @@ def test_what_was_taken_back(text: str) -> None:
     assert lines[0] == f"Last request: #5 {text} Print them." and not [line for line in lines if "#3" in line]
 
 
+def test_a_status_that_is_no_more_all() -> None:
+    """A file was edited since."""
+    status = ran(2, "git status -s", " M a.go")
+    assert "Working tree: git status: M a.go #3" in state_of(user(1, "Load."), *status)
+    assert not [one for one in state_of(user(1, "Load."), *status, edit(4, "b.go")) if one.startswith("Working")]
+
+
+def test_a_list_of_tasks_from_before_two_requests_is_of_other_work() -> None:
+    """One with ids holds until it is done."""
+    said = [user(1, "Load."), model(2, "Yes."), *tasks(3, "[pending] merge"), user(4, "Print."), model(5, "Yes.")]
+    assert "Open tasks: #3 [pending] merge" in state_of(*said)
+    assert not [one for one in state_of(*said, user(9, "Now mend them all.")) if one.startswith("Open tasks")]
+
+
 def test_nothing_of_a_document_is_a_rule() -> None:
     """Bullets of a plan, lines of a log, and questions that nobody answered."""
     said = [

@@ -32,5 +32,11 @@ def test_what_is_gone_and_what_was_not_done() -> None:
     assert touched(calls) == []
 
 
+def test_a_file_is_listed_once_whatever_the_folder() -> None:
+    """As edited, if one path is the end of the other."""
+    calls = [piece(1, "src/a.py", "read"), piece(2, "/w/src/a.py", "edit"), piece(3, "src/b.py", "read")]
+    assert [file.text for file in touched(calls)] == ["/w/src/a.py", "src/b.py"]
+
+
 def test_a_path_is_one_line() -> None:
     assert [file.line for file in touched([piece(1, "a\nb.py", "read")])] == ["a b.py"]

@@ -13,7 +13,7 @@ from tests.bench.compaction.ablation_groups import GROUPS
 
 MODULES = (
     "content.scoring", "content.segments", "content.facts", "content.coverage", "compact.extraction",
-    "compact.candidates",
+    "compact.candidates", "content.failures", "content.state_header", "content.working_state", "content.tasks",
 )  # fmt: skip
 _, *ROWS = (line.split("\t") for line in Path(__file__).with_name("constants.tsv").read_text("utf-8").splitlines())
 
