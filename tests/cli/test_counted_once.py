@@ -17,7 +17,7 @@ LOOKING = (
     "status LOG", "status LOG --plot", "status LOG --largest", "log LOG --tokens", "show LOG", "sessions .",
     "recall LOG the", "recall LOG --about the", "forget LOG 3-5 --dry-run", "resume LOG --cwd . --dry-run",
     "trim LOG --max-tokens 40% --dry-run", "trim LOG --max-tokens 9k --clear-inputs --dry-run",
-    "compact LOG --target 40% --dry-run", "compact LOG --target 80% --dry-run", "compact LOG 2-20 --dry-run",
+    "compact LOG --target 40% --dry-run", "compact LOG --target 80% --dry-run", "compact LOG 2-5 --dry-run",
     "compact LOG --strategy mask --keep-last 0 --target 50% --dry-run",
     "compact LOG --strategy truncate --target 50% --dry-run", "export LOG --to openai", "export LOG --to claude-code",
     "export LOG --to openai --memory", "show LOG --full --memory", "memory show",
