@@ -575,6 +575,7 @@ class RollingBase:
         log.memory, log.sources = self.notes, None
         self._sizes: dict[Name, int] = {}
         self._counting, self._counted_for = Counting(log), self._model()
+        self._counting.counter.cache_folder = None  # it counts what is new: to look it up would take longer
         found = Trimming(log, TrimRequest(1 << 60))
         self._sizes.update(zip(found.names, map(int, found.measuring.each(found.names)), strict=True))
         self._around: tuple[Assembly, int] = found.assembly, found.beside.assembled

@@ -219,8 +219,6 @@ def _verified(
 
     Secrets are taken out between, so that what its program proves of the session is proved of what is in it.
     """
-    from ctxkit.logfile.open import OpenLog
-
     entries = list(_entries(log))
     alone = {one.call for one in left_alone(log.opening.format, _in_full(log, entries), log.answered)}  # see `_mended`
     answered = _answered(_ids(log, kept) for kept in entries) - alone
@@ -233,10 +231,12 @@ def _verified(
         if read is not None:
             if log.redactor is not None:
                 spool = Spool(without_secrets(spool, log.redactor, attempt.repairs))
-                read = OpenLog.open(spool.stream, env={})
+                read = _opened(spool.stream)
             upheld = target.upheld(proven_log(read.opening), attempt.repairs)
-            spool = spool if upheld is None else Spool(upheld)
-            attempt.pieces = recounted(log, edited.context, spool.stream) if recount else spool
+            if upheld is not None:
+                spool = Spool(upheld)
+                read = _opened(spool.stream)
+            attempt.pieces = recounted(log, edited.context, spool.stream, read) if recount else spool
             return attempt
     raise CtxkitError("the session would be read as a different context: nothing was written")
 
@@ -258,14 +258,18 @@ def _entries(log: OpenLog) -> Iterator[MessageToWrite]:
         yield MessageToWrite(n, None if n else log.full(entry))
 
 
+def _opened(stream: BinaryIO) -> OpenLog:
+    from ctxkit.logfile.open import OpenLog
+
+    stream.seek(0)
+    return OpenLog.open(stream, env={})
+
+
 def _read_as(stream: BinaryIO, keys: list[list[str]], contents: list[Content], answered: set[str]) -> OpenLog | None:
     """A session if it has messages with the listed keys, or without keys, if it has these contents; and if each of the
     `answered` calls that is in it has its result. Else None.
     """
-    from ctxkit.logfile.open import OpenLog
-
-    stream.seek(0)
-    log = OpenLog.open(stream, env={})
+    log = _opened(stream)
     state = fold(log.transcript, build(log.transcript))
     found = [name for name in names(state) if isinstance(name, int)]
     messages = [state.messages[n - 1] for n in found]

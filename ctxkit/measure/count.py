@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 from ctxkit.core.context import Entry, entry
@@ -19,7 +18,7 @@ from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thin
 from ctxkit.core.text.utf8 import exact, utf8
 from ctxkit.logfile.open import OpenLog, words
 from ctxkit.measure.row_counts import RowCounts
-from ctxkit.tokens.cache import Cache, NoCache, digest
+from ctxkit.tokens.cache import digest
 from ctxkit.tokens.counter import Counter, CounterAtHand, counter
 from ctxkit.tokens.models import bare
 from ctxkit.tokens.pictures import UNKNOWN, PictureRule, picture_rule, picture_tokens
@@ -69,12 +68,9 @@ class Counting:
         if own is not None:
             return own
         found = counter(self.log.config["counter"], self.model)
-        return CounterAtHand(found) if self.log.counts_at_hand else found
-
-    @property
-    def is_rough(self) -> bool:
-        """Whether any text was counted roughly, because its tokenizer was not at hand."""
-        return isinstance(self.counter, CounterAtHand) and self.counter.rough
+        found = CounterAtHand(found) if self.log.counts_at_hand else found
+        found.cache_folder = self.log.cache_folder
+        return found
 
     @property
     def is_own(self) -> bool:
@@ -87,7 +83,7 @@ class Counting:
 
     def of_texts(self, texts: Iterable[str]) -> int:
         """Tokens of texts around the messages."""
-        return sum(self.counter.all(self._texts(list(texts))))
+        return sum(self.counter.all(self._made([(text, 0) for text in texts])))
 
     def of_contents(self, some: Iterable[Content]) -> list[int]:
         """Tokens of each of these messages, which need not be in a log."""
@@ -95,10 +91,7 @@ class Counting:
 
     def base_of_contents(self, some: Iterable[Content]) -> list[int]:
         """Tokens of each of these messages by the counter's base, without a factor."""
-        listed = list(some)
-        counted = self.counter.counts([counted_text(content) for content in listed])
-        around = (PER_MESSAGE + other_tokens(content.parts, self.picture) for content in listed)
-        return [n + more for n, more in zip(counted, around, strict=True)]
+        return self._made([(counted_text(content), other_tokens(content.parts, self.picture)) for content in some])
 
     def counted(self, names: Iterable[Name]) -> Iterator[int]:
         """Tokens of each of these messages. Sizes of many are sums of these, so figures add up.
@@ -142,7 +135,7 @@ class Counting:
 
     @cached_property
     def _rows(self) -> RowCounts:
-        return RowCounts(self.log, self._salt, lambda: self._cache, self._one_by_one)
+        return RowCounts(self.log, self._salt, lambda: self.counter.cache, self._one_by_one)
 
     def _one_by_one(self, numbers: Iterable[int]) -> Iterator[int]:
         messages = self.log.state().messages
@@ -152,8 +145,6 @@ class Counting:
         """Tokens, by the base, of each of these entries, from any state of the log."""
         left = iter(entries)
         while some := list(islice(left, TOGETHER)):
-            if len(self._known) > REMEMBERED:
-                self._known.clear()
             yield from self._together(some)
 
     def _together(self, entries: list[Entry]) -> list[int]:
@@ -166,7 +157,7 @@ class Counting:
                 unknown.discard(key)
                 content = self.log.full(one)
                 text = counted_text(content)
-                waiting[key] = text, PER_MESSAGE + other_tokens(content.parts, self.picture)
+                waiting[key] = text, other_tokens(content.parts, self.picture)
                 size += len(text)
                 if size >= AT_ONCE:
                     self._count(waiting)
@@ -174,18 +165,18 @@ class Counting:
         self._count(waiting)
         return [self._known[key] for key in keys]
 
-    def _texts(self, texts: list[str]) -> list[int]:
-        keys = [digest(exact(text), VERSION) for text in texts]
+    def _made(self, texts: list[tuple[str, int]]) -> list[int]:
+        """Tokens, by the base, of messages beside the log's rows; of each its text, and the tokens of the rest."""
+        keys = [_made_key(*one) for one in texts]
         unknown = self._unknown(keys)
-        self._count({key: (text, PER_MESSAGE) for key, text in zip(keys, texts, strict=True) if key in unknown})
+        self._count({key: one for key, one in zip(keys, texts, strict=True) if key in unknown})
         return [self._known[key] for key in keys]
 
     def _key(self, one: Entry) -> bytes:
         """The cache key of a message: a digest of all bytes that it is made of."""
         if one.message is None or one.stub is not None:
             content = self.log.full(one)
-            made = f"{other_tokens(content.parts, self.picture)}\n{counted_text(content)}"
-            return digest(exact(made), VERSION)
+            return _made_key(counted_text(content), other_tokens(content.parts, self.picture))
         source = self.log.opening.laid_out
         spans = ((one.message.offset, one.message.size), *one.message.more)
         return digest(b"\n".join(source.read(*span) for span in spans), self._salt)
@@ -195,26 +186,26 @@ class Counting:
         rule = utf8(f"{self._rule.name} {self.counter.factor}")  # what a picture counts is not the base's alone
         return VERSION + utf8(self.log.opening.format.name) + rule
 
-    @cached_property
-    def _cache(self) -> Cache:
-        folder, base = self.log.cache_folder, self.counter.base
-        return NoCache(Path(), base) if folder is None or self.log.own_counter is not None else Cache(folder, base)
-
     def _unknown(self, keys: Sequence[bytes]) -> set[bytes]:
         """The keys that are neither in memory nor in the cache."""
+        if len(self._known) > REMEMBERED:
+            self._known.clear()
         asked = {key for key in keys if key not in self._known}
-        self._known.update(self._cache.get(list(asked)))
+        self._known.update(self.counter.cache.get(list(asked)))
         return {key for key in asked if key not in self._known}
 
     def _count(self, waiting: Mapping[bytes, tuple[str, int]]) -> None:
         if waiting:
-            tokens = self.counter.counts([text for text, _ in waiting.values()])
-            found = {key: n + around for n, (key, (_, around)) in zip(tokens, waiting.items(), strict=True)}
+            tokens = self.counter.anew([text for text, _ in waiting.values()])
+            found = {key: PER_MESSAGE + n + more for n, (key, (_, more)) in zip(tokens, waiting.items(), strict=True)}
             self._known.update(found)
-            if self._cache.base != self.counter.base:
-                del self._cache  # the ranks turned out to be damaged: these counts are by pieces
-            if not self.is_rough:
-                self._cache.put(found)
+            if not self.counter.rough:
+                self.counter.cache.put(found)
+
+
+def _made_key(text: str, more: int) -> bytes:
+    """The cache key of a message that is no row of the log: a digest of its text and of the tokens of the rest."""
+    return digest(exact(f"{more}\n{text}"), VERSION)
 
 
 def counted_text(content: Content) -> str:

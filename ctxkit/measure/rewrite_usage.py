@@ -38,16 +38,13 @@ class RequestSize(NamedTuple):
     in_place: bool
 
 
-def recounted(log: OpenLog, context: Sequence[MessageToWrite], stream: BinaryIO) -> Iterator[bytes]:
+def recounted(log: OpenLog, context: Sequence[MessageToWrite], stream: BinaryIO, made: OpenLog) -> Iterator[bytes]:
     """Yields the lines of `stream`, a session that was written from `context`, with the usage of that context.
 
-    A reply keeps its usage if the context before it is unchanged.
+    `made`: the session, as it is read. A reply keeps its usage if the context before it is unchanged.
     """
-    from ctxkit.logfile.open import OpenLog
-
     sizes = _sizes(log, context)
-    stream.seek(0)
-    edits, again = _edits(log, context, sizes, OpenLog.open(stream, env={})) if sizes else ({}, {})
+    edits, again = _edits(log, context, sizes, made) if sizes else ({}, {})
     last = _last(stream) if again or edits else -1
     stream.seek(0)
     offset = 0

@@ -322,7 +322,10 @@ def moved(before: OpenLog, after: OpenLog) -> tuple[SizeAtHand, SizeAtHand] | No
         one = measuring.of(before.listed())
         other = measuring.with_counting(then).of(after.listed())
         more = added(counting, one)  # of both: an op does not change what the config puts around the messages
-        return SizeAtHand(one.resumed + more, counting.is_rough), SizeAtHand(other.resumed + more, then.is_rough)
+        return (
+            SizeAtHand(one.resumed + more, counting.counter.rough),
+            SizeAtHand(other.resumed + more, then.counter.rough),
+        )
     return None
 
 
@@ -357,7 +360,7 @@ def size_at_hand(log: OpenLog, names: Sequence[Name]) -> SizeAtHand | None:
     """The size of these messages; None if counting takes long."""
     counting = _at_hand(log)
     with suppress(NotCountedError):
-        return SizeAtHand(round(sum(Measuring(counting).each(names))), counting.is_rough)
+        return SizeAtHand(round(sum(Measuring(counting).each(names))), counting.counter.rough)
     return None
 
 

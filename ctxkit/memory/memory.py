@@ -46,6 +46,7 @@ from ctxkit.memory.notes import (
 from ctxkit.memory.sources import CHANGED, FORGOTTEN, HERE, UNREADABLE, Copies, SourceCheck, ops_beside, prefix_of
 from ctxkit.search.project_sessions import project
 from ctxkit.store.relevance import ranked
+from ctxkit.store.sidecar import user_cache
 from ctxkit.store.words import available
 from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.version import VERSION
@@ -274,7 +275,7 @@ class Memory:
         some = by_importance(notes) if not about else [notes[place] for place in best(notes, about)]
         if not some:
             return ""
-        return text_block(some, max_tokens, _counting(model) if count is None else count)
+        return text_block(some, max_tokens, _counting(model, self.env) if count is None else count)
 
     def _for_context(self) -> list[MemoryNote]:
         """The notes that may be shown, without the gists that repeat what was superseded."""
@@ -373,8 +374,9 @@ def _repeats(one: NumberedNote, old: Sequence[NumberedNote]) -> int | None:
     return next((it.number for it in old if it.note.text[:REPEATED].rstrip(" .…") in one.note.text), None)
 
 
-def _counting(model: str) -> Callable[[str], int]:
+def _counting(model: str, env: Mapping[str, str]) -> Callable[[str], int]:
     own = counter(AUTO, model)
+    own.cache_folder = user_cache(env)
     return lambda text: next(own.all(own.counts([text])))
 
 

@@ -27,9 +27,12 @@ _AT_ONCE = 900
 """Digests per query: every SQLite takes 999 parameters."""
 
 
-def digest(content: bytes, salt: bytes = b"") -> bytes:
-    """The key of a content in the cache: 16 bytes. `salt`: what else the count depends on."""
-    return hashlib.blake2b(content, digest_size=16, key=salt).digest()
+def digest(content: bytes, salt: bytes = b"", more: Iterable[bytes] = ()) -> bytes:
+    """The key of a content, and of `more` of it, in the cache: 16 bytes. `salt`: what else the count depends on."""
+    found = hashlib.blake2b(content, digest_size=16, key=salt)
+    for piece in more:
+        found.update(piece)
+    return found.digest()
 
 
 class Cache:

@@ -1,16 +1,20 @@
 """Counts the tokens of texts for a model. The counter's name says how far its counts can be trusted.
 
 A count has two halves: tokens of a base (a public encoding, or pieces of words), which are cached by content for all
-models, and the model's factor on their sum.
+models, and the model's factor on their sum. So a tokenizer is made only for a text that no command counted before.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import Usage
 from ctxkit.tokens import word_shapes
+from ctxkit.tokens.cache import Cache, NoCache, digest
 from ctxkit.tokens.models import NEWER, TYPICAL, named
 from ctxkit.tokens.ranks import NoRanksError, carried
 
@@ -25,6 +29,8 @@ ROUGH = 1.1
 """The least factor on counts by pieces: for 95 % of texts they are at most about a tenth too low."""
 
 
+CACHED_TOGETHER = 1 << 16
+"""The most texts whose counts are cached under one digest: half a megabyte, of the 64 that the cache may have."""
 ROUGHLY = 1 << 16
 """The most characters at a time that `CounterAtHand` counts: they take 15 ms."""
 
@@ -35,6 +41,11 @@ class Counter:
     `family`: of the model, "" if the base itself was asked for; `factor`: tokens of the model per token of the base;
     `typical`: the measured factor, with which a session's calibration begins.
     """
+
+    cache_folder: Path | None = None
+    """The user's cache folder; None: nothing is cached."""
+    rough = False
+    """Whether any text was counted roughly: such counts are not cached."""
 
     def __init__(self, base: str, factor: float = 1.0, family: str = "", typical: float | None = None) -> None:
         self.family = family
@@ -71,8 +82,26 @@ class Counter:
         what = f"{self.base} × {self.factor:g}" if self.factor != 1.0 else self.base
         return f"estimate for {self.family}, {what}" if self.family else f"estimate, {what}"
 
+    @property
+    def cache(self) -> Cache:
+        """The cached counts of the base, which pieces may replace when the first text is counted."""
+        return NoCache(Path(), self.base) if self.cache_folder is None else Cache(self.cache_folder, self.base)
+
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Counts the tokens of each text, by the base."""
+        """The tokens of each text, by the base. They are cached under one digest, for the same texts together."""
+        if self.cache_folder is None or not 0 < len(texts) <= CACHED_TOGETHER:
+            return self.anew(texts)
+        lengths = array("q", [len(texts), *map(len, texts)])
+        key = digest(lengths.tobytes(), b"texts", map(exact, texts))
+        found = self.cache.get_runs([key]).get(key)
+        if found is None or len(found) != len(texts):
+            found = array("q", self.anew(texts))
+            if not self.rough:
+                self.cache.put_runs({key: found})
+        return found.tolist()
+
+    def anew(self, texts: Sequence[str]) -> list[int]:
+        """Counts the tokens of each text, by the base, whatever is cached."""
         if self.base != word_shapes.NAME and texts:
             from ctxkit.tokens.encodings import encoding
 
@@ -97,16 +126,12 @@ class NotCountedError(Exception):
 
 
 class CounterAtHand(Counter):
-    """Gives the counts of another counter where the tokenizer is not made, which takes 0.3 s: `rough` ones, by pieces.
-
-    `rough`: whether any count was made so.
-    """
+    """Makes no tokenizer, which takes 0.3 s: what is not cached it counts by pieces, and is `rough` from then on."""
 
     def __init__(self, other: Counter) -> None:
         super().__init__(other.base, other.factor, other.family, other.typical)
-        self.rough = False
 
-    def counts(self, texts: Sequence[str]) -> list[int]:
+    def anew(self, texts: Sequence[str]) -> list[int]:
         """Counts the tokens of each text. Raises NotCountedError for more than ROUGHLY characters."""
         if sum(map(len, texts)) > ROUGHLY:
             raise NotCountedError
@@ -151,7 +176,7 @@ class OwnCounter(Counter):
         """No: ctxkit does not know what it counts."""
         return False
 
-    def counts(self, texts: Sequence[str]) -> list[int]:
+    def anew(self, texts: Sequence[str]) -> list[int]:
         """Counts the tokens of each text. Raises Usage for what is no whole number from 0 to MOST."""
         return [self._of(text) for text in texts]
 

@@ -92,7 +92,7 @@ def read_fully(path: Path) -> FullReading:
     entries = log.ledger.entries
     newest = entries[-1] if entries else None
     moment = seconds(newest.body.get("ts")) if newest is not None else None
-    Counting(log).counter.counts(["ready"])  # the tokenizer is made here: an append must not wait for it
+    Counting(log).counter.anew(["ready"])  # the tokenizer is made here: an append must not wait for it
     config = [*(error.message for error in log.config.errors), *log.config.notices]
     notices = [*(Warned(text, "config") for text in config), *opening.notices]
     made = FullReading(

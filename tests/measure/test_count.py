@@ -58,7 +58,7 @@ def test_a_second_look_reads_no_content(monkeypatch: pytest.MonkeyPatch, tmp_pat
     first = Counting(Log.open(io.BytesIO(SMALL)))
     expected = list(first.counted(range(1, 12)))
     monkeypatch.setattr(Log, "full", None)
-    monkeypatch.setattr("ctxkit.tokens.counter.Counter.counts", None)
+    monkeypatch.setattr("ctxkit.tokens.counter.Counter.anew", None)
     assert list(Counting(Log.open(io.BytesIO(SMALL))).counted(range(1, 12))) == expected
 
 

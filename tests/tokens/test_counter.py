@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
 from ctxkit.errors import Usage
 from ctxkit.tokens import counter as module
 from ctxkit.tokens import encodings, ranks, word_shapes
-from ctxkit.tokens.counter import Counter, OwnCounter, counter
+from ctxkit.tokens.counter import Counter, CounterAtHand, OwnCounter, counter
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,27 @@ def test_damaged_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.name == "o200k_base"
     assert found.counts(["hello world"]) == [2]
     assert (found.name, found.plain) == ("estimate, pieces", False)
+
+
+def test_texts_together_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their counts are those of these texts in this order, cut as they are, by this base; rough ones are not cached."""
+    texts = ["hello world", "", "漢字 and code()", "lone \ud800"]
+    expected = Counter("o200k_base").counts(texts)
+
+    def cached(kind: type[Counter] = Counter) -> Counter:
+        found = Counter("o200k_base") if kind is Counter else CounterAtHand(Counter("o200k_base"))
+        found.cache_folder = tmp_path
+        return found
+
+    assert cached(CounterAtHand).counts(texts) == word_shapes.counts(texts)
+    assert cached().counts(texts) == expected
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(Counter, "anew", lambda _, some: asked.append(some) or [7] * len(some))
+    found = cached(CounterAtHand)
+    assert cached().counts(texts) == expected == found.counts(texts) and not asked and not found.rough
+    for other in (texts[::-1], texts[:2], ["hello", " world", *texts[1:]], ["".join(texts)]):
+        assert cached().counts(other) == [7] * len(other) and asked.pop() == other
+    assert cached().counts([]) == []
 
 
 def test_own_counter(monkeypatch: pytest.MonkeyPatch) -> None:

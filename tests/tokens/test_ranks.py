@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import gzip
 import hashlib
 import io
@@ -26,6 +27,10 @@ def test_described_without_network(name: str, size: int, monkeypatch: pytest.Mon
     lines = next(ranks._files(name, ranks.PUBLISHED + name + ranks.SUFFIX))
     assert [int(line.split()[1]) for line in gzip.decompress(lines.read_bytes()).splitlines()] == [*range(size)]
     assert ranks.carried(name) and not ranks.carried("r50k_base")
+    raw: list[bytes] = []
+    ranks.described(name, raw.append)
+    listed = [line.split() for line in raw[0].splitlines()]
+    assert found["mergeable_ranks"] == {binascii.a2b_base64(token): int(rank) for token, rank in listed}
 
 
 def test_a_wrong_hash_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.messages import Repairs
+from ctxkit.core.text.redactor import Redactor
 from ctxkit.errors import NothingChanges
 from ctxkit.formats.claude_code import FORMAT
 from ctxkit.formats.claude_code.proofs import upheld
@@ -96,3 +97,16 @@ def test_the_commands(tmp_path: Path) -> None:
         made.write_bytes(good("export", path, "--to", "claude-code").out)
         assert "proved: 0" not in good("check", made).text
         good(*words[:1], path, *words[1:])
+
+
+def test_without_secrets() -> None:
+    """A request that sent a secret is not borne out by the messages without it."""
+    session = worked(2)
+    session.say("the token is ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2dF4gH6")
+    for words in ("an answer", "another"):
+        session.ask()
+        session.answer(text(words))
+    log = Log.open(io.BytesIO(session.bytes()))
+    before, log.redactor = log.proofs(), Redactor()
+    found = Log.open(io.BytesIO(written(log))).proofs()
+    assert before.proved == 5 and (found.wrong, found.requests, found.proved) == ([], 3, 3)
