@@ -234,9 +234,6 @@ class CompactionPlan:
         self._made = _LastSummary()
         self._shape: Any = None
         """All on which the text of the messages depends: `pieces` and `_lines` are read again if it changes."""
-        self._earlier_shape: Any = None
-        self._earlier_read: dict[str, Any] = {}
-        """What was read for the shape before: it is used again if a change is reverted."""
         self.stubs: dict[Name, Any] = {}
         """The messages that are shortened in place."""
         self.parts = 0
@@ -281,13 +278,8 @@ class CompactionPlan:
         shape = {name for name in self.state.board.stubs if name in going}, going.items, self.stubs.copy(), self.before
         for cached in ("stays", "_back", "_full", "_replaced_size"):
             self.__dict__.pop(cached, None)
-        if shape != self._shape:
-            read: dict[str, Any] = {
-                name: self.__dict__.pop(name) for name in ("pieces", "_lines") if name in self.__dict__
-            }
-            if shape == self._earlier_shape:
-                self.__dict__ |= self._earlier_read
-            self._earlier_shape, self._earlier_read = self._shape, read
+        for cached in ("pieces", "_lines") if shape != self._shape else ():
+            self.__dict__.pop(cached, None)
         self._shape = shape
 
     @property
@@ -524,7 +516,7 @@ class CompactionPlan:
     def _fill(self) -> None:
         """Keeps more of the newest messages, if a summary of all older ones is shorter than its room."""
         near = max(GRAIN, NEAR * self.messages)
-        for _ in range(2 * TRIES):
+        for _ in range(TRIES):
             room, _ = self._room()
             size = self._summary_size()
             if size is None or room - size <= near:
@@ -591,51 +583,19 @@ class CompactionPlan:
             if unit.is_summary:
                 return False
             others = self.gone - unit.tokens
-            many = len(self.ids) + self.parts
-            has_summary = len(self.places) > 1 and (many >= FEWEST or others > LONG)
+            has_summary = len(self.places) > 1 and (len(self.ids) + self.parts >= FEWEST or others > LONG)
             older = max(lines - scale * full.get(place, 0), self._least(others, 0)) if has_summary else others
             room = int(self.goal - self.stays - older)
             if room <= GRAIN:
                 continue
-            sizes = {name: self.tokens[name] for name in unit.names}
-            need = self._keep(place, room)
-            if need is None:
+            if room >= unit.tokens:
+                self.units[place] = unit._replace(stays=True)
+            elif not self._shorten(place, room):
                 continue
-            lacks = need - (self.goal - self.stays)
-            if not self.is_worth or lacks <= 0:
-                self._earlier_read = {}
-                return self.is_worth
-            self._release(place, unit, sizes)  # the summary of the others has no room beside it
-            if lacks >= room - GRAIN or self._keep(place, room - lacks) is None:
-                return False
-            self._earlier_read = {}
-            return True
+            self.parts += len(unit.names)
+            self._choose(self.tail)
+            return self.is_worth
         return False
-
-    def _keep(self, place: int, room: int) -> int | None:
-        """Keeps the unit at `place`, in `room` tokens. Returns the least size of a summary of the others; None if the
-        unit cannot be that short.
-        """
-        unit = self.units[place]
-        if room >= unit.tokens:
-            self.units[place] = unit._replace(stays=True)
-        elif not self._shorten(place, room):
-            return None
-        self.parts += len(unit.names)
-        self._choose(self.tail)
-        least = self._least(self._replaced_size)
-        if least - (self.goal - self.stays) >= room - GRAIN:  # too much is lacking: nothing needs to be read
-            return least
-        return self._room()[1]
-
-    def _release(self, place: int, unit: CompactUnit, sizes: Mapping[Name, int]) -> None:
-        """Reverts `_keep`: the unit at `place` is replaced again, with its former sizes."""
-        self.units[place] = unit
-        for name, size in sizes.items():
-            self.tokens[name] = size
-            self.stubs.pop(name, None)
-        self.parts -= len(unit.names)
-        self._choose(self.tail)
 
     def without_tail(self, made: CompactionOutcome) -> int | None:
         """Tokens that would be left without a tail, with a summary by rules; None if that is no less than `made`."""
