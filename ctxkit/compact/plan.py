@@ -8,7 +8,7 @@ made of the original messages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from math import ceil, inf
@@ -60,8 +60,8 @@ from ctxkit.trim.trim import Trimming, TrimRequest
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
 
-SHORTEST, FLOOR = 60, 4
-"""The least tokens of a summary; and the multiple of its least from which on it surely has room for a line."""
+SHORTEST = 60
+"""The least tokens of a summary."""
 TRIES = 4
 """The most summaries that are made until the whole context fits: the sizes of its parts may not add up."""
 NEAR, GRAIN = 0.004, 24
@@ -616,25 +616,9 @@ class CompactionPlan:
     def _room(self) -> tuple[int, int]:
         """The most tokens of the summary, and the least."""
         least = self._least(self._replaced_size)
-        if self.goal - self.stays < FLOOR * least:  # the opening line may take all of the room
-            least = self._smallest(least)
+        while least < self.gone // 2 and self._lines.text(self._base_of(least), self.covered) is None:
+            least = min(least + SHORTEST // 10, self.gone // 2)  # the opening line may take all of the room
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
-
-    def _smallest(self, tokens: int) -> int:
-        """The least size, from `tokens` on, for which there is a summary."""
-        low, high = tokens - 1, tokens
-        while high < self.gone // 2 and not self._is_possible(high):
-            low, high = high, min(2 * high, self.gone // 2)
-        while high < min(self.gone - 1, 2 * SHORTEST) and not self._is_possible(high):
-            low, high = high, high + 2
-        while high - low > 2:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._is_possible(middle) else (middle, high)
-        return high
-
-    def _is_possible(self, tokens: int) -> bool:
-        """Whether there is a summary of at most so many tokens."""
-        return self._lines.text(self._base_of(tokens), self.covered) is not None
 
     def _least(self, gone: int, lines: float = inf) -> int:
         """The least tokens of a summary of `gone` tokens with lines of `lines` tokens."""
