@@ -159,7 +159,8 @@ def _made(found: CompactionPlan) -> CompactionOutcome:
         made = error
     # where the same summary comes again, shortening was weighed when it was made
     again = bool(found.places) and all(found.units[place].is_summary for place in found.places)
-    if found.loose <= LONG and (not again if isinstance(made, NothingChanges) else not made.is_near):
+    is_little = found.loose <= LONG or len(found.ids) < FEWEST
+    if is_little and (not again if isinstance(made, NothingChanges) else not made.is_near):
         other = CompactionPlan(found.log, found.base, found.asked)
         if other.shorten_all():
             shortened = other.carry_out()

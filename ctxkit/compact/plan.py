@@ -8,7 +8,7 @@ made of the original messages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from math import ceil, inf
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from ctxkit.compact.ask_model import ModelSummary
     from ctxkit.logfile.commit import WritableLog
 
-SHORTEST, FLOOR = 60, 4
-"""The least tokens of a summary; and the multiple of its least from which on it surely has room for a line."""
+SHORTEST = 60
+"""The least tokens of a summary."""
 TRIES = 4
 """The most summaries that are made until the whole context fits: the sizes of its parts may not add up."""
 NEAR, GRAIN = 0.004, 24
@@ -233,9 +233,6 @@ class CompactionPlan:
         self._made = _LastSummary()
         self._shape: Any = None
         """All on which the text of the messages depends: `pieces` and `_lines` are read again if it changes."""
-        self._earlier_shape: Any = None
-        self._earlier_read: dict[str, Any] = {}
-        """What was read for the shape before: it is used again if a change is reverted."""
         self.stubs: dict[Name, Any] = {}
         """The messages that are shortened in place."""
         self.parts = 0
@@ -280,13 +277,8 @@ class CompactionPlan:
         shape = {name for name in self.state.board.stubs if name in going}, going.items, self.stubs.copy(), self.before
         for cached in ("stays", "_back", "_full", "_replaced_size"):
             self.__dict__.pop(cached, None)
-        if shape != self._shape:
-            read: dict[str, Any] = {
-                name: self.__dict__.pop(name) for name in ("pieces", "_lines") if name in self.__dict__
-            }
-            if shape == self._earlier_shape:
-                self.__dict__ |= self._earlier_read
-            self._earlier_shape, self._earlier_read = self._shape, read
+        for cached in ("pieces", "_lines") if shape != self._shape else ():
+            self.__dict__.pop(cached, None)
         self._shape = shape
 
     @property
@@ -527,7 +519,7 @@ class CompactionPlan:
 
     def _fill(self) -> None:
         """Keeps more of the newest messages, if a summary of all older ones is shorter than its room."""
-        for _ in range(2 * TRIES):
+        for _ in range(TRIES):
             room, _ = self._room()
             size = self._summary_size()
             if size is None or room - size <= self._near:
@@ -599,51 +591,19 @@ class CompactionPlan:
         for place in sorted((place for place in reversed(self.places) if place > behind), key=lost):
             unit = self.units[place]
             others = self.gone - unit.tokens
-            many = len(self.ids) + self.parts
-            has_summary = len(self.places) > 1 and (many >= FEWEST or others > LONG)
+            has_summary = len(self.places) > 1 and (len(self.ids) + self.parts >= FEWEST or others > LONG)
             older = max(lines - scale * full.get(place, 0), self._least(others, 0)) if has_summary else others
             room = int(self.goal - self.stays - older)
             if room <= GRAIN:
                 continue
-            sizes = {name: self.tokens[name] for name in unit.names}
-            need = self._keep(place, room)
-            if need is None:
+            if room >= unit.tokens:
+                self.units[place] = unit._replace(stays=True)
+            elif not self._shorten(place, room):
                 continue
-            lacks = need - (self.goal - self.stays)
-            if not self.is_worth or lacks <= 0:
-                self._earlier_read = {}
-                return self.is_worth
-            self._release(place, unit, sizes)  # the summary of the others has no room beside it
-            if lacks >= room - GRAIN or self._keep(place, room - lacks) is None:
-                return False
-            self._earlier_read = {}
-            return True
+            self.parts += len(unit.names)
+            self._choose(self.tail)
+            return self.is_worth
         return False
-
-    def _keep(self, place: int, room: int) -> int | None:
-        """Keeps the unit at `place`, in `room` tokens. Returns the least size of a summary of the others; None if the
-        unit cannot be that short.
-        """
-        unit = self.units[place]
-        if room >= unit.tokens:
-            self.units[place] = unit._replace(stays=True)
-        elif not self._shorten(place, room):
-            return None
-        self.parts += len(unit.names)
-        self._choose(self.tail)
-        least = self._least(self._replaced_size)
-        if least - (self.goal - self.stays) >= room - GRAIN:  # too much is lacking: nothing needs to be read
-            return least
-        return self._room()[1]
-
-    def _release(self, place: int, unit: CompactUnit, sizes: Mapping[Name, int]) -> None:
-        """Reverts `_keep`: the unit at `place` is replaced again, with its former sizes."""
-        self.units[place] = unit
-        for name, size in sizes.items():
-            self.tokens[name] = size
-            self.stubs.pop(name, None)
-        self.parts -= len(unit.names)
-        self._choose(self.tail)
 
     def without_tail(self, made: CompactionOutcome) -> int | None:
         """Tokens that would be left without a tail, with a summary by rules; None if that is no less than `made`."""
@@ -664,25 +624,9 @@ class CompactionPlan:
     def _room(self) -> tuple[int, int]:
         """The most tokens of the summary, and the least."""
         least = self._least(self._replaced_size)
-        if self.goal - self.stays < FLOOR * least:  # the opening line may take all of the room
-            least = self._smallest(least)
+        while least < self.gone // 2 and self._lines.text(self._base_of(least), self.covered) is None:
+            least = min(least + SHORTEST // 10, self.gone // 2)  # the opening line may take all of the room
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
-
-    def _smallest(self, tokens: int) -> int:
-        """The least size, from `tokens` on, for which there is a summary."""
-        low, high = tokens - 1, tokens
-        while high < self.gone // 2 and not self._is_possible(high):
-            low, high = high, min(2 * high, self.gone // 2)
-        while high < min(self.gone - 1, 2 * SHORTEST) and not self._is_possible(high):
-            low, high = high, high + 2
-        while high - low > 2:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._is_possible(middle) else (middle, high)
-        return high
-
-    def _is_possible(self, tokens: int) -> bool:
-        """Whether there is a summary of at most so many tokens."""
-        return self._lines.text(self._base_of(tokens), self.covered) is not None
 
     def _least(self, gone: int, lines: float = inf) -> int:
         """The least tokens of a summary of `gone` tokens with lines of `lines` tokens."""

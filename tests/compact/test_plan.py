@@ -285,22 +285,6 @@ def test_what_was_typed_first_stays_behind_instructions_and_notices() -> None:
     assert str(condensing(free, keep=KeptTail(0)).ids) == "2-8"
 
 
-def test_what_was_read_comes_back_with_its_words() -> None:
-    """Where a message that was shortened is whole again, its lines are not cut once more; else they are."""
-    found = condensing(opened(run(40, 400)), strategy="extract")
-    lines, place = found._lines, found.places[-1]
-    unit, tokens = found.units[place], {name: found.tokens[name] for name in found.units[place].names}
-    assert found._shorten(place, unit.tokens // 2)
-    found._choose(found.tail)
-    assert found._lines is not lines and place not in found.places
-    found.units[place] = unit
-    for name, size in tokens.items():
-        found.tokens[name] = size
-        found.stubs.pop(name, None)
-    found._choose(found.tail)
-    assert found._lines is lines and place in found.places
-
-
 @pytest.mark.full("memory growth")
 def test_memory_is_some_numbers_a_message(tmp_path: Path) -> None:
     """Of a log with so many more, counted before, a compact takes less than 300 bytes more of each."""
