@@ -126,6 +126,8 @@ HIDES = re.compile(
     re.I,
 )
 """Matches a filter behind a command that shows only lines with words that do not say what failed."""
+NAMED_PASS, NAMED_FAIL = re.compile(r"--- PASS: (\S+)"), re.compile(r"--- FAIL: (\S+)")
+"""Match go's lines of a test."""
 COUNTED = re.compile(r"\|\s*(?:wc\b|grep -\w*c)")
 """Matches what prints only a number: nobody knows whether that many failed or passed."""
 INSTALLS = re.compile(
@@ -238,6 +240,7 @@ class CommandRuns:
         *others, command = asked.commands
         if is_zero and "|" not in command:
             lines = found
+        self._pass(frozenset(NAMED_PASS.findall(piece.text)))
         script = frozenset(map(_bare, asked.commands))
         run = CommandRun(piece.name, place, command, _without_exits(lines), asked.folder, script)
         if piece.failed and not run.failing:
@@ -245,6 +248,13 @@ class CommandRuns:
         for one in others if not run.failing else ():  # all of it passed
             self._take(run._replace(command=one))
         self._take(run)
+
+    def _pass(self, tests: frozenset[str]) -> None:
+        """Forgets the runs of which only these tests failed, which passed now, whatever the command."""
+        for key, run in list(self._newest.items()) if tests else ():
+            failed = {found[1] for line in run.failing if (found := NAMED_FAIL.search(line)) is not None}
+            if failed and failed <= tests:
+                del self._newest[key]
 
     def _take(self, run: CommandRun) -> None:
         key, words, is_part = _key(run.command), _words(run.command), PART.search(run.command) is not None

@@ -46,6 +46,8 @@ PUSHED = re.compile(r"\b[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s+(\S+) -> ")
 PULL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
 MARKED = re.compile(r"^\s*(?:([ MADRCU?!]{2}) |(modified|new file|deleted|renamed):\s+)(\S.*)$", re.M)
 UNTRACKED = re.compile(r"^Untracked files:\n(?:  \(.*\n)?((?:\t\S.*\n?)+)", re.M)
+VERSION = re.compile(r"\bversion\b|\bv?\d+\.\d+\.\d+ ?\(", re.I)
+"""Matches what stands before the id of a program's build: `bun test v1.3.13 (bf2e2cec)`."""
 LONG_NUMBER = re.compile(r"(?<![\w.-])\d{8,20}(?![\w.-])")
 AROUND = 100
 """Characters around an id in which a secret is looked for, whose part it may be: alone nobody would know it for one."""
@@ -162,8 +164,9 @@ def _commands(script: str) -> list[str]:
 def _ids(text: str) -> Iterator[tuple[str, int]]:
     """Yields what names something in an output, each with its place."""
     for found, at in placed(text):
-        if text.startswith("..", at + len(found.text)):  # `old..new`: what was before
-            continue
+        line = text[text.rfind("\n", 0, at) + 1 : at]
+        if text.startswith("..", at + len(found.text)) or found.text[0] == "#" or VERSION.search(line):
+            continue  # `old..new`: what was before; `#12` would read as a message; a program's own build
         if found.kind == IdentifierKind.NUMBER and "." not in found.text and len(found.text) < 40:
             yield found.text, at
     yield from ((found[0], found.start()) for found in LONG_NUMBER.finditer(text))

@@ -286,6 +286,14 @@ def test_another_command_that_checks_as_much(command: str, output: str, path: st
     assert bool(found.open) is is_open
 
 
+def test_a_test_that_passes_by_its_name() -> None:
+    """Also where another pattern chose it; not where another one failed too."""
+    part = ("go test -run TestA ./a", BAD)
+    assert not ran(part, ("go test -run Test ./a -v", f"--- PASS: TestA (0.00s)\n{GOOD}")).open
+    both = ("go test -run 'TestA|TestB' ./a", f"{BAD}\n--- FAIL: TestB (0.00s)")
+    assert ran(both, ("go test -run Test ./a -v", f"--- PASS: TestA (0.00s)\n{GOOD}")).open
+
+
 def test_an_install_is_no_green_run() -> None:
     """Nor is a program that is started: neither says that the work is right."""
     assert ran(("npm install", "added 3 packages"), ("go run . serve", "up"), ("npm view x", "1.2")).green is None
