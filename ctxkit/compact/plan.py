@@ -624,8 +624,9 @@ class CompactionPlan:
     def _room(self) -> tuple[int, int]:
         """The most tokens of the summary, and the least."""
         least = self._least(self._replaced_size)
-        while least < self.gone // 2 and self._lines.text(self._base_of(least), self.covered) is None:
-            least = min(least + SHORTEST // 10, self.gone // 2)  # the opening line may take all of the room
+        most = max(self.gone // 2, min(self.gone - 1, 2 * SHORTEST))
+        while least < most and self._lines.text(self._base_of(least), self.covered) is None:
+            least = min(least + SHORTEST // 10, most)  # the opening line may take all of the room
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
 
     def _least(self, gone: int, lines: float = inf) -> int:
