@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from ctxkit.compact.ask_model import ModelSummary
     from ctxkit.logfile.commit import WritableLog
 
-SHORTEST = 60
-"""The least tokens of a summary."""
+SHORTEST, FLOOR = 60, 4
+"""The least tokens of a summary; and the multiple of its least from which on it surely has room for a line."""
 TRIES = 4
 """The most summaries that are made until the whole context fits: the sizes of its parts may not add up."""
 NEAR, GRAIN = 0.004, 24
@@ -624,8 +624,9 @@ class CompactionPlan:
     def _room(self) -> tuple[int, int]:
         """The most tokens of the summary, and the least."""
         least = self._least(self._replaced_size)
+        is_small = self.goal - self.stays < FLOOR * least
         most = max(self.gone // 2, min(self.gone - 1, 2 * SHORTEST))
-        while least < most and self._lines.text(self._base_of(least), self.covered) is None:
+        while is_small and least < most and self._lines.text(self._base_of(least), self.covered) is None:
             least = min(least + SHORTEST // 10, most)  # the opening line may take all of the room
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
 
