@@ -97,7 +97,8 @@ STEERS = (
 """Commands that steer the program, and ask for no work."""
 WITHDRAWN = re.compile(
     r"\W*(?:(?:sorry|oops|oh|no|ah),? )?(?:wrong (?:chat|window|session|tab|thread)|"
-    r"(?:ignore|forget|disregard) (?:that|my|the|this)? ?(?:last|previous|message)|scratch that)",
+    r"(?:ignore|forget|disregard) (?:(?:that|my|the|this) )?(?:(?:last|previous) )?(?:message|prompt|request)\b|"
+    r"scratch that\b)",
     re.I,
 )
 """Matches what takes the message before back."""

@@ -315,6 +315,12 @@ def test_a_list_of_tasks_from_before_two_requests_is_of_other_work() -> None:
     assert not [one for one in state_of(*said, user(9, "Now mend them all.")) if one.startswith("Open tasks")]
 
 
+def test_what_was_not_taken_back() -> None:
+    """A request that begins alike is about something else."""
+    said = [user(1, "Never touch the lock file."), model(2, "Yes."), user(3, "Forget the last commit, mend it.")]
+    assert [line for line in state_of(*said) if line.startswith("Earlier")]
+
+
 def test_nothing_of_a_document_is_a_rule() -> None:
     """Bullets of a plan, lines of a log, and questions that nobody answered."""
     said = [
