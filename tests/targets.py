@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
 from ctxkit.core.ops import Compact
+from ctxkit.cut.compact_plan import CompactGoal, CompactionPlan, whole
 from ctxkit.errors import NothingChanges
 from tests.compacts import CONVERSATIONS, Case, cases
 from tests.trims import MODEL, counted

@@ -25,8 +25,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("store", "formats", "tokens", "llm"),
     ("logfile",),
     ("measure", "content"),
-    ("trim", "changes"),
-    ("edit", "snapshots", "recovery", "search", "compact", "export", "explain"),
+    ("cut", "changes"),
+    ("edit", "snapshots", "recovery", "search", "export", "explain"),
     ("memory",),
     ("api",),
     ("watch", "adapters", "fleet"),
@@ -46,7 +46,7 @@ SIDEWAYS = {
 }
 """Arrows between rooms of one floor, each with its reason."""
 
-ROOMS = 28
+ROOMS = 27
 """What stands at the top of the package, at most."""
 
 ONLY_IN = {

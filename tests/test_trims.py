@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ctxkit.core.strategies import EPISODES
+from tests.cut.test_trim import opened, run, size
 from tests.shared import shared
-from tests.trim.test_trim import opened, run, size
 from tests.trims import FOLDERS, OWN, Case, File, Wrong, cases, checked, contents_of, counted
 from tests.trims import run as tried
 

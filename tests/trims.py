@@ -30,11 +30,11 @@ from ctxkit.core.ops import Trim
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.strategies import OF_TRIM, OLDEST
+from ctxkit.cut.trim import Trimming, TrimRequest, as_op
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
 from ctxkit.measure.count import PER_MESSAGE, counted_text, other_tokens
 from ctxkit.tokens.encodings import encoding
 from ctxkit.tokens.pictures import picture_rule, picture_tokens
-from ctxkit.trim.trim import Trimming, TrimRequest, as_op
 from tests.shared import HERE, SHARED
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 

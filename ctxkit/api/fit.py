@@ -1,6 +1,6 @@
 """Counts messages in memory, and cuts them to fit a budget; the Python API beside `Log`.
 
-`api/in_memory.py` makes a log of them, `trim/trim.py` decides as for `ctxkit trim`, and the decision is carried out
+`api/in_memory.py` makes a log of them, `cut/trim.py` decides as for `ctxkit trim`, and the decision is carried out
 here: messages that stay are the same objects, shortened ones are copies in the same form.
 """
 
@@ -22,6 +22,8 @@ from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import Compact, Trim
 from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.cut.trim import Trimming, TrimRequest, TrimSummary, as_op
+from ctxkit.cut.trim_plan import TrimPlan
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
 from ctxkit.export.request import export
 from ctxkit.formats.rewrite_text import WORDLESS, RecordRewriter
@@ -31,8 +33,6 @@ from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import measure
 from ctxkit.tokens.counter import OwnCounter, TokenCounter
 from ctxkit.tokens.tools import definitions
-from ctxkit.trim.plan import TrimPlan
-from ctxkit.trim.trim import Trimming, TrimRequest, TrimSummary, as_op
 
 Held = Log | str | os.PathLike[str] | BinaryIO
 """A log: opened, its path, or a binary stream. Its context is read, and returned as chat messages."""
@@ -144,7 +144,7 @@ def shorten_result(
     for name, value in (("model", model), ("query", query), ("tool", tool)):
         if not isinstance(value, str):
             raise Usage(f"{name} of shorten_result is a text, not of type {type(value).__name__}", f'{name}="..."')
-    from ctxkit.compact.extract_result import extract_result
+    from ctxkit.cut.shorten.extract_result import extract_result
     from ctxkit.tokens.counter import AUTO, counter
 
     one = counter(AUTO, model)

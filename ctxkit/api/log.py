@@ -22,12 +22,13 @@ from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
 
 if TYPE_CHECKING:
-    from ctxkit.compact.compact import Compacted
-    from ctxkit.compact.summarize_dropped import Write
     from ctxkit.core.assembly import Assembly
     from ctxkit.core.findings import Finding
     from ctxkit.core.snapshot import Snapshot, SnapshotHead
     from ctxkit.core.state import State
+    from ctxkit.cut.compact import Compacted
+    from ctxkit.cut.summarize.summarize_dropped import Write
+    from ctxkit.cut.trim import Trimming, TrimSummary
     from ctxkit.explain.diff import Diff
     from ctxkit.export.request import Exported
     from ctxkit.export.resume import Resumption
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from ctxkit.recovery.salvage import Salvaged
     from ctxkit.snapshots.make_checkpoint import Checkpoint
     from ctxkit.snapshots.snapshot import TakenSnapshot
-    from ctxkit.trim.trim import Trimming, TrimSummary
 
 
 class Log(WritableLog):
@@ -197,7 +197,7 @@ class Log(WritableLog):
         """The summary of `op` written again for the messages `covered` only, because `leave` are forgotten; None if
         that is not possible.
         """
-        from ctxkit.compact.resummarize import resummarize  # imports the strategies, which are rarely needed here
+        from ctxkit.cut.summarize.resummarize import resummarize  # imports the strategies, which are rarely needed here
 
         return resummarize(self, op, covered, leave)
 
@@ -255,7 +255,7 @@ class Log(WritableLog):
         `strategy`: what leaves first, `oldest` or `episodes` (None: the config's).
         Raises DoesNotFit; BadConfig if no limit is known; NoRefusal; Usage.
         """
-        from ctxkit.trim.trim import TrimRequest, trim
+        from ctxkit.cut.trim import TrimRequest, trim
 
         asked = TrimRequest(
             max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly,
@@ -282,7 +282,7 @@ class Log(WritableLog):
         Raises NothingChanges if the context would not be smaller; CoolingDown, BadConfig, BadSummary, ModelFailed,
         Usage, and what a selection raises.
         """
-        from ctxkit.compact.compact import CompactRequest, compact
+        from ctxkit.cut.compact import CompactRequest, compact
         from ctxkit.llm.hooks import Hooks
 
         asked = CompactRequest(
@@ -309,7 +309,7 @@ class Log(WritableLog):
         fails, the summary says so.
         Raises NothingChanges for an empty context, UnknownAgent, CannotCreate, NoPermission, Locked, Usage, BadConfig.
         """
-        from ctxkit.compact.ask_model import gist_by_model, require_text
+        from ctxkit.cut.summarize.ask_model import gist_by_model, require_text
         from ctxkit.snapshots.snapshot import TakenSnapshot, keep, take
 
         require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
@@ -386,8 +386,8 @@ class Log(WritableLog):
         `fitted` describes what was cut; `origin`: who asks for it. `assembly`, `status`: count what is put around the
         messages, as in `export`. Raises DoesNotFit; BadConfig if no limit is known.
         """
-        from ctxkit.trim.enforce import fit
-        from ctxkit.trim.trim import TrimRequest
+        from ctxkit.cut.enforce import fit
+        from ctxkit.cut.trim import TrimRequest
 
         fit(self, TrimRequest(max_tokens, assembly=assembly, status=status, summarize=summarize_dropped), origin)
 
@@ -401,7 +401,7 @@ class Log(WritableLog):
 
         `records`: as for `add_message`. Raises BadConfig if no limit is known.
         """
-        from ctxkit.trim.enforce import require_room
+        from ctxkit.cut.enforce import require_room
 
         require_room(self, records)
 
@@ -618,6 +618,6 @@ def replaces(op: Op) -> bool:
 
 def summarize_dropped(found: Trimming, write: Write | None = None) -> TrimSummary | None:
     """The summary of what a trim drops; None if there is no room for one. `write`: writes it (default: by rules)."""
-    from ctxkit.compact import summarize_dropped as module  # imports all that makes summaries
+    from ctxkit.cut.summarize import summarize_dropped as module  # imports all that makes summaries
 
     return module.summarize_dropped(found, write)

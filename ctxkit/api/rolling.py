@@ -1,7 +1,7 @@
 """A rolling context: one object that lives with a session, and always gives a context that fits.
 
 Pipeline: a message -> `api/provider_messages.py` -> a line of the log -> `api/working_copy.py`, the context as a small
-log in memory. If that is over budget, `trim/trim.py` plans on the copy what leaves, a summary replaces it on request,
+log in memory. If that is over budget, `cut/trim.py` plans on the copy what leaves, a summary replaces it on request,
 and the op is appended to the log. So the state is a log, with the commands of any log, and a turn costs its new bytes
 and a look at the context, however long the log is.
 """
@@ -39,6 +39,8 @@ from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.times import iso
+from ctxkit.cut.rank.ranking import Ranking
+from ctxkit.cut.trim import Trimming, TrimRequest, as_op
 from ctxkit.errors import (
     BadConfig,
     BadTools,
@@ -67,8 +69,6 @@ from ctxkit.store.source import Source
 from ctxkit.tokens.counter import OwnCounter, TokenCounter
 from ctxkit.tokens.models import UNKNOWN, Model, named
 from ctxkit.tokens.tools import definitions
-from ctxkit.trim.ranking import Ranking
-from ctxkit.trim.trim import Trimming, TrimRequest, as_op
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly

@@ -1,7 +1,7 @@
 """The running summary of a rolling context, which replaces the one before it and what leaves now.
 
-Pipeline: `trim/trim.py` plans what leaves -> here -> a compact op that fits. A program's own summarizer gets the
-summary before it and what leaves. Rules (`compact/extraction.py`) read the messages themselves, the newest ones of all
+Pipeline: `cut/trim.py` plans what leaves -> here -> a compact op that fits. A program's own summarizer gets the
+summary before it and what leaves. Rules (`extraction.py`) read the messages themselves, the newest ones of all
 that it stands for. So a cut costs the same however long the session is; `ctxkit compact` reads all of them.
 """
 
@@ -12,18 +12,18 @@ import inspect
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
-from ctxkit.compact.extraction import extract
-from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content
 from ctxkit.core.ops import Compact
 from ctxkit.core.strategies import GIVEN, RULES
+from ctxkit.cut.summarize.extraction import extract
+from ctxkit.cut.trim import Trimming
+from ctxkit.cut.trim_plan import TrimPlan
+from ctxkit.cut.units.text_segments import all_pieces
 from ctxkit.errors import BadSummary, Usage
 from ctxkit.formats.chat_lines import lines
 from ctxkit.measure.count import PER_MESSAGE, Counting
-from ctxkit.trim.plan import TrimPlan
-from ctxkit.trim.trim import Trimming
 
 Row = dict[str, Any]
 Summarizer = Callable[[list[Row]], str | Awaitable[str]]
@@ -164,7 +164,7 @@ async def _awaited(found: Awaitable[Any]) -> Any:
 
 
 class OwnWords:
-    """A program's own summarizer, as `compact/summarize_dropped.py` asks it: once, whatever room is tried.
+    """A program's own summarizer, as `cut/summarize/summarize_dropped.py` asks it: once, whatever room is tried.
 
     Raises Usage for what is no function, BadSummary for what is no text, and what the summarizer raises.
     """

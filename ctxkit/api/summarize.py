@@ -1,6 +1,6 @@
 """Summarizes messages in memory, or the context of a log; the Python API beside `Log`.
 
-`api/fit.py` opens them, `compact/plan.py` plans as for `ctxkit compact`, and the plan is carried out here: messages
+`api/fit.py` opens them, `cut/compact_plan.py` plans as for `ctxkit compact`, and the plan is carried out here: messages
 that stay are the same objects, a summary in the same form replaces the others. Nothing is appended.
 """
 
@@ -15,9 +15,9 @@ from msgspec import structs
 from ctxkit.api.fit import Counted, Held, Row, expected, opened
 from ctxkit.api.in_memory import InMemoryMessages, M, summary_message
 from ctxkit.api.rolling_summary import OwnWords, Summarizer
-from ctxkit.compact.compact import CompactRequest, goal_of
-from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, load, whole
 from ctxkit.core.strategies import GIVEN, MODEL, RULES, STRATEGIES
+from ctxkit.cut.compact import CompactRequest, goal_of
+from ctxkit.cut.compact_plan import CompactionOutcome, CompactionPlan, load, whole
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.llm.hooks import Hooks
 

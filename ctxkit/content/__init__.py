@@ -1,1 +1,1 @@
-"""What the messages of a context say: text segments, facts, identifiers, pictures, calls, thinking."""
+"""What the messages of a context say: pictures, calls, thinking, parts."""

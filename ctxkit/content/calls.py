@@ -1,6 +1,6 @@
 """The calls of a context: the messages that make or answer them, their tools, and the files that they touch.
 
-`measure/shares.py` and `trim/trim.py` use it. Content is read once, and only if files are asked for.
+`measure/shares.py` and `cut/trim.py` use it. Content is read once, and only if files are asked for.
 """
 
 from __future__ import annotations

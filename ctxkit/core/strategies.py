@@ -27,11 +27,11 @@ RULES, MODEL, GIVEN = "extract", "llm", "given"
 STRATEGIES: dict[str, StrategyEntry] = {
     entry.name: entry
     for entry in (
-        StrategyEntry(RULES, "ctxkit.compact.strategies.extract"),
-        StrategyEntry("mask", "ctxkit.compact.strategies.mask"),
-        StrategyEntry("truncate", "ctxkit.compact.strategies.truncate"),
-        StrategyEntry(MODEL, "ctxkit.compact.strategies.llm", asks_model=True),
-        StrategyEntry(GIVEN, "ctxkit.compact.strategies.given", named=False),
+        StrategyEntry(RULES, "ctxkit.cut.strategies.extract"),
+        StrategyEntry("mask", "ctxkit.cut.strategies.mask"),
+        StrategyEntry("truncate", "ctxkit.cut.strategies.truncate"),
+        StrategyEntry(MODEL, "ctxkit.cut.strategies.llm", asks_model=True),
+        StrategyEntry(GIVEN, "ctxkit.cut.strategies.given", named=False),
     )
 }
 

@@ -15,6 +15,8 @@ from msgspec import structs
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_PROJECTION, listed
 from ctxkit.core.derive.usage import Figures
+from ctxkit.cut.enforce import fit
+from ctxkit.cut.trim import OTHER_WAYS, TrimRequest
 from ctxkit.errors import DoesNotFit
 from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
@@ -25,8 +27,6 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import tokens_of, tools_of
 from ctxkit.measure.size import measure
 from ctxkit.store.source import Source
-from ctxkit.trim.enforce import fit
-from ctxkit.trim.trim import OTHER_WAYS, TrimRequest
 
 L = TypeVar("L", bound=WritableLog)
 T = TypeVar("T", bound=Exported | Written)

@@ -2,7 +2,7 @@
 
 `ask` takes secrets out of the messages, sends them, and returns the text of the answer before a deadline. It tries
 again if that may help, and keeps litellm silent. An error names only the class and status of a failure: a provider's
-own words may contain the key, or what was sent. Callers (`compact/prompt.py`) write the request, judge the answer, and
+own words may contain the key, or what was sent. Callers (`prompt.py`) write the request, judge the answer, and
 work without a model if there is none.
 """
 

@@ -1,6 +1,6 @@
 """Hooks: functions of the caller that are called while a model is asked.
 
-The command line passes functions that print its reports and its progress; `compact/ask_model.py` calls them. The module
+The command line passes functions that print its reports and its progress; `ask_model.py` calls them. The module
 imports little, because commands import it that may never ask a model.
 """
 

@@ -4,7 +4,7 @@ A text, or parts, replace the text of a message, or the text of each of its resu
 parts is sent under the key that the message had it under. Parts that are only calls or results (`tool_use`,
 `tool_result`) replace those of the same id; the rest of the message stays, including the keys of its record that are
 not text (a time, an agent). A `LeftOut` names parts that are left out. Used by `logfile/open.py` wherever a shortened
-message is read; `trim/shortening.py` makes stubs for a trim.
+message is read; `cut/shorten/shortening.py` makes stubs for a trim.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Makes notes of a session by rules: what it was about, what a person decided, what is open, which files were edited.
 
-A decision is what a person said: a rule, as a summary keeps it (`content/state_header.py`), or a choice. What the model
+A decision is what a person said: a rule, as a summary keeps it (`state_header.py`), or a choice. What the model
 says is no decision, and what it announces is no task: open work is what stands open among its tasks
-(`content/tasks.py`). The gist is that of a snapshot (`content/gist.py`), or a model's. Secrets are replaced, as
+(`tasks.py`). The gist is that of a snapshot (`gist.py`), or a model's. Secrets are replaced, as
 before anything is sent to a model. The same session gives the same notes, with the same ids.
 """
 
@@ -11,13 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from ctxkit.content.facts import WORD
-from ctxkit.content.gist import MARKS, gist, shortened
-from ctxkit.content.identifiers import short
-from ctxkit.content.pasted import typed
-from ctxkit.content.state_header import SessionState, is_rule, statement
-from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
-from ctxkit.content.touched_files import touched
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content
 from ctxkit.core.roles import side
@@ -25,6 +18,13 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import redact
 from ctxkit.core.visibility import IN, Visibilities
+from ctxkit.cut.rank.facts import WORD
+from ctxkit.cut.summarize.gist import MARKS, gist, shortened
+from ctxkit.cut.summarize.state_header import SessionState, is_rule, statement
+from ctxkit.cut.units.identifiers import short
+from ctxkit.cut.units.pasted import typed
+from ctxkit.cut.units.text_segments import SegmentKind, TextSegment, all_pieces
+from ctxkit.cut.units.touched_files import touched
 from ctxkit.logfile.open import OpenLog
 from ctxkit.memory.notes import RULES, SUMS, MemoryNote, NoteSource
 from ctxkit.memory.sources import source_of

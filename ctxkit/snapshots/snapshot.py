@@ -16,8 +16,6 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.content.gist import FAILED, gist, shortened
-from ctxkit.content.text_segments import SegmentKind, SegmentReader, TextSegment, all_pieces
 from ctxkit.content.thinking import holds_secret
 from ctxkit.core.context import Entry, entry, filtered, listed, require_seen, shown_names, window_seconds
 from ctxkit.core.item_names import Name
@@ -34,6 +32,8 @@ from ctxkit.core.snapshot import (
 )
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
+from ctxkit.cut.summarize.gist import FAILED, gist, shortened
+from ctxkit.cut.units.text_segments import SegmentKind, SegmentReader, TextSegment, all_pieces
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.logfile.open import OpenLog
 from ctxkit.snapshots.make_checkpoint import shelf

@@ -1,7 +1,7 @@
 """The events of an exchange that trigger a checkpoint, in one table. Pure.
 
 Pipeline: `snapshots/triggers.py` gives the messages of an exchange that may have one, and makes a reference to its end.
-`core/derive/files.py` finds what calls do to files, `content/identifiers.py` the parts of a script.
+`core/derive/files.py` finds what calls do to files, `cut/units/identifiers.py` the parts of a script.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxkit.content.identifiers import BARE, without_documents
 from ctxkit.core.derive.files import SHELL, changes, script, touches
 from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.cut.units.identifiers import BARE, without_documents
 
 STATUS = re.compile(
     r"(?:\bexit(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)|\breturncode|\breturned code)\W{0,3}(-?\d+)", re.I

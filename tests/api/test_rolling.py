@@ -31,6 +31,7 @@ from ctxkit import (
 from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Repairs, Result
 from ctxkit.core.ops import Compact, Trim
+from ctxkit.cut.trim import Trimming, TrimRequest
 from ctxkit.errors import (
     CannotCreate,
     CtxkitError,
@@ -42,7 +43,6 @@ from ctxkit.errors import (
     UnknownRole,
     Usage,
 )
-from ctxkit.trim.trim import Trimming, TrimRequest
 from tests.effort import examples
 from tests.simulated_agent import turns
 from tests.trims import RULES

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ctxkit import BadMessage, CtxkitError, Log, Summarized, estimate_tokens, summarize_context
 from ctxkit.errors import Usage
+from tests.cut.test_trim import run
 from tests.effort import examples
 from tests.test_given_and_fitted import FORMS, MODEL, TURNS, Rows, Turn, pairs
-from tests.trim.test_trim import run
 
 
 def words(message: dict[str, Any]) -> str:

@@ -14,8 +14,8 @@ from ctxkit import CtxkitError, Log
 from ctxkit.api.working_copy import WorkingCopy, in_memory
 from ctxkit.core.item_names import Names
 from ctxkit.core.text.json_text import dumps
+from ctxkit.cut.trim import Trimming, TrimRequest, as_op
 from ctxkit.errors import NothingToSend
-from ctxkit.trim.trim import Trimming, TrimRequest, as_op
 from tests.effort import examples
 from tests.simulated_agent import turns
 

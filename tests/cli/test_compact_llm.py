@@ -14,7 +14,7 @@ import pytest
 
 from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.runner import PYTHON, ROOT, ctxkit, good, lines, ops
-from tests.compact.test_ask_model import CANARY, STORY, clean, log_of
+from tests.cut.summarize.test_ask_model import CANARY, STORY, clean, log_of
 from tests.llm.test_client import ANTHROPIC, OPENAI
 from tests.stub import KEY, Says, env, pointed, stub
 

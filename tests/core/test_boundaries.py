@@ -16,7 +16,7 @@ from ctxkit.core.ops import Compact
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import CtxkitError
-from tests.compact.test_resummarize import found_in, said
+from tests.cut.summarize.test_resummarize import found_in, said
 from tests.effort import examples
 from tests.formats.claude_code.logs import assistant, boundary, log, user
 

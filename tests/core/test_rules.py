@@ -11,7 +11,6 @@ import pytest
 
 from ctxkit import errors
 from ctxkit.changes import clear, forget, marks, protect, recall, undo, window
-from ctxkit.compact.left_out import left_out
 from ctxkit.core.context import Projection, names, shown_names
 from ctxkit.core.decision import Decision
 from ctxkit.core.ended_ops import ended
@@ -25,6 +24,7 @@ from ctxkit.core.times import iso
 from ctxkit.core.times import written as seconds
 from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.core.visibility import Visibilities
+from ctxkit.cut.summarize.left_out import left_out
 from ctxkit.errors import CtxkitError
 from tests import build
 

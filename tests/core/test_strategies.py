@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.compact.plan import Strategy, load
 from ctxkit.core.strategies import GIVEN, MODEL, NAMES, OFFLINE, RULES, STRATEGIES, asks_model, described
+from ctxkit.cut.compact_plan import Strategy, load
 from ctxkit.store.config import key_of
 
 

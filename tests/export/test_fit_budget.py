@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
+from ctxkit.cut.trim import TrimRequest
 from ctxkit.errors import DoesNotFit, NothingToSend
 from ctxkit.export.fit_budget import within
 from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
 from ctxkit.measure.count import Counting
-from ctxkit.trim.trim import TrimRequest
 from tests.cli.runner import ctxkit, good, lines
 from tests.effort import examples, one_of
 from tests.lawful import as_bytes, conversations

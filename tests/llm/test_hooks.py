@@ -17,5 +17,5 @@ def test_defaults() -> None:
 
 def test_commands_that_may_ask_a_model_stay_light() -> None:
     """What makes a summary is loaded where one is made."""
-    code = "import sys, ctxkit.cli.commands.snapshot; print('ctxkit.compact.ask_model' in sys.modules)"
+    code = "import sys, ctxkit.cli.commands.snapshot; print('ctxkit.cut.summarize.ask_model' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

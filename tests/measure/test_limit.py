@@ -13,7 +13,7 @@ import pytest
 import ctxkit
 from ctxkit.api.log import Log
 from ctxkit.cli import statusline
-from ctxkit.compact import ask_model
+from ctxkit.cut.summarize import ask_model
 from ctxkit.measure.limit import context_limit
 from ctxkit.tokens import image_limits
 from tests.cli.runner import SMALL, good, lines

@@ -16,9 +16,9 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import BESIDES, STATED, By, Shares, Touched
 from ctxkit.measure.size import Measuring
 from tests.cli.runner import SMALL, lines, message
+from tests.cut.test_trim import step
 from tests.measure.test_size import chat
 from tests.shared import transcripts
-from tests.trim.test_trim import step
 
 
 def edited() -> Log:

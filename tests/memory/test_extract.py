@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.content.pasted import typed
-from ctxkit.content.state_header import RULES as MOST
-from ctxkit.content.text_segments import SegmentKind, all_pieces
+from ctxkit.cut.summarize.state_header import RULES as MOST
+from ctxkit.cut.units.pasted import typed
+from ctxkit.cut.units.text_segments import SegmentKind, all_pieces
 from ctxkit.memory.extract import FILES, OPEN_WORK, TYPED, notes_of, plain, says_something
 from ctxkit.memory.notes import RULES
 from tests.cli.runner import call, good, message
-from tests.content.test_pasted import OWN, PASTED
+from tests.cut.units.test_pasted import OWN, PASTED
 from tests.shared import transcripts
 
 CHOICE = "Let's use an index on email instead of a cache."

@@ -133,8 +133,8 @@ def command(
         found = made(target)
     else:
         from ctxkit.api.log import summarize_dropped
+        from ctxkit.cut.trim import TrimRequest
         from ctxkit.export.fit_budget import within
-        from ctxkit.trim.trim import TrimRequest
 
         asked = TrimRequest(
             room[0], assembly=assembly and aim.takes_system, status=status, summarize=summarize_dropped

@@ -292,7 +292,7 @@ def _extract(
     memory: Memory, words: Sequence[str], cwd: str | None, limit: int | None, model: str | None, *, fast: bool,
     json: bool, quiet: bool,
 ) -> int:  # fmt: skip
-    from ctxkit.compact.ask_model import gist_by_model, model_of
+    from ctxkit.cut.summarize.ask_model import gist_by_model, model_of
 
     names = {} if words else _sessions(cwd)
     if words:

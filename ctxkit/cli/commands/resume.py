@@ -124,8 +124,8 @@ def _written(log: Log, aim: Destination) -> tuple[Log, Written]:
     if room is None:
         return log, made(log)
     from ctxkit.api.log import summarize_dropped
+    from ctxkit.cut.trim import TrimRequest
     from ctxkit.export.fit_budget import within
-    from ctxkit.trim.trim import TrimRequest
 
     asked = TrimRequest(room[0], assembly=False, status=None, summarize=summarize_dropped)
     return within(log, asked, made, room[1], recounted=aim.own)

@@ -6,7 +6,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import finish_reading, opened, words_given
 from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.content.gist import FAILED
+from ctxkit.cut.summarize.gist import FAILED
 from ctxkit.errors import BadSummary
 from ctxkit.llm.hooks import Hooks
 from ctxkit.snapshots.snapshot import TakenSnapshot

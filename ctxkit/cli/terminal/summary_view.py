@@ -34,7 +34,7 @@ def line(state: State, item: ContextItem) -> str:
 
 def contents(text: str) -> str:
     """Return the contents of a summary: the counts of its lists, else its beginning after the first paragraph."""
-    from ctxkit.compact.summary_text import outline  # imports all of extract: only for a summary
+    from ctxkit.cut.summarize.summary_text import outline  # imports all of extract: only for a summary
 
     found, order = outline(text), list(NOUNS)
     listed = [

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctxkit.content.facts import CLASSES
+from ctxkit.cut.rank.facts import CLASSES
 from tests.bench.compaction import made
 from tests.bench.compaction.intervals import mean
 from tests.bench.compaction.measures import MEASURES

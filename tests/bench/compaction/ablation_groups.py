@@ -22,8 +22,8 @@ def no_part(word: str) -> Callable[[Any], Any]:
     return change
 
 
-S, H, F, G = "content.scoring:", "content.state_header:", "content.failures:", "content.segments:"
-FACTS, TEXT, C = "content.facts:", "compact.summary_text:", "compact.candidates:"
+S, H, F, G = "cut.rank.scoring:", "cut.summarize.state_header:", "cut.summarize.failures:", "cut.units.segments:"
+FACTS, TEXT, C = "cut.rank.facts:", "cut.summarize.summary_text:", "cut.rank.candidates:"
 GROUPS: dict[str, list[Change]] = {
     "class weights": [(S + "CLASSES", {})],
     "items over facts": [(S + "ITEMS", 1.0), (S + "WORDS", 1.0)],
@@ -44,7 +44,7 @@ GROUPS: dict[str, list[Change]] = {
     "length of lines": [(S + "LENGTH", 1e9)],
     "all weights": [],
     "no words": [(S + "WORDS", 0.0)],
-    "state": [("compact.extraction:SHARE", 0.0)],
+    "state": [("cut.summarize.extraction:SHARE", 0.0)],
     "state: request": [(H + "SessionState.entries", no_part("Last request"))],
     "state: tasks": [(H + "SessionState.entries", no_part("Open tasks"))],
     "state: failing": [(H + "SessionState.entries", no_part("Failing"))],
@@ -67,7 +67,7 @@ GROUPS: dict[str, list[Change]] = {
     "ends of answers": [(G + "_ends", lambda old: lambda text: ())],
     "index": [(TEXT + "SummaryLayout._index", lambda old: lambda self, lines: ())],
     "filled gaps": [(TEXT + "FILLED", 0)],
-    "unnumbered": [("content.text_segments:_unnumbered", lambda old: lambda text: text)],
+    "unnumbered": [("cut.units.text_segments:_unnumbered", lambda old: lambda text: text)],
     "tail": [(C + "TAIL", 0.0)],
     "tail 0.3": [(C + "TAIL", 0.3)],
 }  # fmt: skip

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ctxkit.content.facts import facts, kept
-from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.messages import Content, Text
+from ctxkit.cut.rank.facts import facts, kept
+from ctxkit.cut.units.text_segments import all_pieces
 from tests.bench.compaction.baselines import Compacted
 from tests.bench.compaction.cases import contents, read, tokens
 from tests.bench.compaction.own import compact

@@ -22,10 +22,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from ctxkit.content.state_header import SessionState, header
-from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.boundaries import as_told, told_before
 from ctxkit.core.item_names import Names
+from ctxkit.cut.summarize.state_header import SessionState, header
+from ctxkit.cut.units.text_segments import all_pieces
 from ctxkit.logfile.open import OpenLog
 from ctxkit.tokens.encodings import encoding
 from tests.bench.compaction.sessions import opened, until

@@ -2,7 +2,7 @@
 
 FRR: needed items that stand there verbatim. FRR_ctx: the same, but identifiers, errors and numbers count only where a
 line that holds them has 60 % of the words of a line of the prefix that holds them. VLR: needed lines that stand there
-verbatim. H: the harmonic mean of FRR_ctx and VLR of a case. SAL: facts by class (`content/facts.py`).
+verbatim. H: the harmonic mean of FRR_ctx and VLR of a case. SAL: facts by class (`cut/rank/facts.py`).
 A measure of which a case has nothing to measure is None, and the case does not count for it.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ctxkit.content.facts import CLASSES, kept
-from ctxkit.content.identifiers import Identifier
+from ctxkit.cut.rank.facts import CLASSES, kept
+from ctxkit.cut.units.identifiers import Identifier
 from tests.bench.compaction.needed import IN_CONTEXT, WORD, Needed, flat, stands_in
 
 REPRODUCED = 0.6

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from ctxkit.content.identifiers import Identifier, IdentifierKind, items
-from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.cut.units.identifiers import Identifier, IdentifierKind, items
+from ctxkit.cut.units.text_segments import SegmentKind, TextSegment
 
 AHEAD = 60
 """Messages of the agent in the suffix that are looked at."""

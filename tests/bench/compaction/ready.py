@@ -17,13 +17,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
-from ctxkit.content import facts as facts_
-from ctxkit.content import identifiers as items_
-from ctxkit.content import text_segments as source_
-from ctxkit.content.facts import facts
-from ctxkit.content.identifiers import Identifier
-from ctxkit.content.text_segments import TextSegment, all_pieces
 from ctxkit.core.messages import Content
+from ctxkit.cut.rank import facts as facts_
+from ctxkit.cut.rank.facts import facts
+from ctxkit.cut.units import identifiers as items_
+from ctxkit.cut.units import text_segments as source_
+from ctxkit.cut.units.identifiers import Identifier
+from ctxkit.cut.units.text_segments import TextSegment, all_pieces
 from ctxkit.store.sidecar import user_cache
 from tests.bench.compaction import cases as cases_
 from tests.bench.compaction import needed as needed_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ctxkit.content.facts import CLASSES
+from ctxkit.cut.rank.facts import CLASSES
 from tests.bench.compaction.intervals import Mean, mean, wins
 from tests.bench.compaction.runs import Run
 

@@ -8,9 +8,9 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from ctxkit.content.identifiers import Identifier
-from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.messages import Content
+from ctxkit.cut.units.identifiers import Identifier
+from ctxkit.cut.units.text_segments import all_pieces
 from tests.bench.compaction.baselines import BASELINES, Compacted
 from tests.bench.compaction.cases import tokens
 from tests.bench.compaction.langchain import trimmed

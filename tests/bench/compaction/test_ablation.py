@@ -12,8 +12,9 @@ from typing import Any
 from tests.bench.compaction.ablation_groups import GROUPS
 
 MODULES = (
-    "content.scoring", "content.segments", "content.facts", "content.coverage", "compact.extraction",
-    "compact.candidates", "content.failures", "content.state_header", "content.working_state", "content.tasks",
+    "cut.rank.candidates", "cut.rank.coverage", "cut.rank.facts", "cut.rank.scoring",
+    "cut.summarize.extraction", "cut.summarize.failures", "cut.summarize.state_header", "cut.summarize.tasks",
+    "cut.summarize.working_state", "cut.units.segments",
 )  # fmt: skip
 _, *ROWS = (line.split("\t") for line in Path(__file__).with_name("constants.tsv").read_text("utf-8").splitlines())
 

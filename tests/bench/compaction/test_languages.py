@@ -16,7 +16,7 @@ def test_kept_in_any_language(name: str) -> None:
 
 def test_no_word_of_english_tells_them() -> None:
     """What is planted has no word by which decisions and open work are known."""
-    from ctxkit.content.facts import DECIDES, PENDS
+    from ctxkit.cut.rank.facts import DECIDES, PENDS
 
     texts = [text for said in LANGUAGES.values() for text in (*said.decisions, *said.open)]
     assert not any(DECIDES.search(text) or PENDS.search(text) for text in texts)

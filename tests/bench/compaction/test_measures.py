@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.content.facts import facts
-from ctxkit.content.identifiers import Identifier, IdentifierKind
-from ctxkit.content.text_segments import SegmentKind, TextSegment
+from ctxkit.cut.rank.facts import facts
+from ctxkit.cut.units.identifiers import Identifier, IdentifierKind
+from ctxkit.cut.units.text_segments import SegmentKind, TextSegment
 from tests.bench.compaction.measures import harmonic, scores
 from tests.bench.compaction.needed import AHEAD, Needed, needed, stands_in
 

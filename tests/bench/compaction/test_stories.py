@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.compact.prompt import END, HEADINGS, sections
 from ctxkit.core.text.redaction import redact
+from ctxkit.cut.summarize.prompt import END, HEADINGS, sections
 from tests.bench.compaction.cases import Case
 from tests.bench.compaction.questions import asked
 from tests.bench.compaction.stories import BUDGETS, STORIES, checked, compacted, named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ctxkit.content.identifiers import Identifier
+from ctxkit.cut.units.identifiers import Identifier
 from tests.bench.__main__ import ROOT
 from tests.bench.compaction import languages, page
 from tests.bench.compaction.cases import tokens

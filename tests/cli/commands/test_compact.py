@@ -16,7 +16,7 @@ from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.core.strategies import OFFLINE
 from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, ops, process, shown, small
 from tests.cli.screens import on_pty
-from tests.trim.test_trim import run
+from tests.cut.test_trim import run
 
 KEYS = {
     "op",

@@ -11,7 +11,7 @@ import pytest
 from ctxkit import Memory
 from tests.cli.hostile import ALL, bad_characters
 from tests.cli.runner import call, ctxkit, good, lines, message, process
-from tests.compact.test_ask_model import STORY
+from tests.cut.summarize.test_ask_model import STORY
 from tests.homes import repository, session
 from tests.llm.test_client import OPENAI
 from tests.stub import Says, pointed, stub

@@ -8,7 +8,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from ctxkit.content.gist import FAILED
+from ctxkit.cut.summarize.gist import FAILED
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, process, shell, small
 
 

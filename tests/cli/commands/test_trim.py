@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit import Log
 from tests.cli.runner import SMALL, ctxkit, good, lines, ops, shown, small
-from tests.trim.test_episodes import GREEN, asks, edit, later, ran, says
+from tests.cut.rank.test_episodes import GREEN, asks, edit, later, ran, says
 
 FINISHED = lines(*asks("Begin."), *says("Yes."), *edit("a.py"), *ran(GREEN), *says("Done."), *later())
 """A session with a finished episode."""

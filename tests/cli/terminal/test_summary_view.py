@@ -10,7 +10,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.cli.terminal.summary_view import contents, line
 from tests import build
-from tests.trim.test_trim import run
+from tests.cut.test_trim import run
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""A message, a result or a summary made shorter."""

@@ -1,0 +1,172 @@
+"""Reads the present of a session from its calls: the newest search, the working tree, ids. Pure.
+
+Each call is read once, when its result is there. What a later call replaces is gone: a search by the next one, a list
+of changed files by a commit. Its tasks are in `tasks.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ctxkit.core.item_names import Name, Names
+from ctxkit.core.text.redaction import redact
+from ctxkit.cut.summarize.tasks import MadeCall
+from ctxkit.cut.units.identifiers import IdentifierKind, placed
+from ctxkit.cut.units.text_segments import TextSegment, flat
+
+PLACES, CHANGED, IDS = 25, 30, 12
+"""The most places of a search, changed files, and ids that are listed: more are no list that somebody works through."""
+QUERY = 60
+"""The most characters of what a search looks for."""
+SEARCH_TOOL = re.compile(r"^(?!.*(?:web|tool)).*(?:grep|search|glob|find(?!ing))", re.I)
+SEARCH = re.compile(r"^(?:\w+=\S* )*(?:(?:git )?grep|rg|ag|ack|find|fd)\b")
+LOOKS_FOR = ("pattern", "query", "regex", "glob")
+PLACE = re.compile(r"^(?:\./)?((?:[A-Za-z]:)?[\w@.+/\\-]*[\w-]\.[A-Za-z]\w{0,7})(?::(\d+)[:-]|:?\s*$)", re.M)
+"""Matches the place of a hit: its file, and its line."""
+BESIDE = re.compile(r"^\S*/[^\s:]*(?=[:\n]|$)", re.M)
+"""Matches a line of a search that names a file, also without an ending."""
+GIT = re.compile(r"(?:^|[;&|(\n]\s*)git\b")
+"""Matches a call of git, whose ids are of commits and files: the newest commit has a place of its own."""
+STATUS = re.compile(r"\bgit (?:-C \S+ )?status\b")
+CHANGES = re.compile(
+    r"\bgit (?:-C \S+ )?(add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|"
+    r"restore|revert|rm|stash|switch)\b(?: --amend)?"
+)
+"""Matches what makes a printed `git status` old."""
+STAYS = frozenset({"add", "apply", "clean", "mv", "push", "restore", "rm", "stash"})
+"""Those of them that leave the last commit as it is."""
+BRANCH = re.compile(r"^(?:On branch |## )([\w./-]+?)(?:\.\.\.|$)", re.M)
+MOVED = re.compile(r"\bgit (?:-C \S+ )?(?:checkout|switch) (?:-[bcBC] )?([\w./-]+)\s*(?:$|[;&|])")
+COMMITTED = re.compile(r"^\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.*)$", re.M)
+"""Matches what `git commit` prints: branch, hash, message."""
+PUSHED = re.compile(r"\b[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s+(\S+) -> ")
+"""Matches what `git push` prints: the newest hash, the branch."""
+PULL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
+MARKED = re.compile(r"^\s*(?:([ MADRCU?!]{2}) |(modified|new file|deleted|renamed):\s+)(\S.*)$", re.M)
+UNTRACKED = re.compile(r"^Untracked files:\n(?:  \(.*\n)?((?:\t\S.*\n?)+)", re.M)
+VERSION = re.compile(r"\bversion\b|\bv?\d+\.\d+\.\d+ ?\(", re.I)
+"""Matches what stands before the id of a program's build: `bun test v1.3.13 (bf2e2cec)`."""
+LONG_NUMBER = re.compile(r"(?<![\w.-])\d{8,20}(?![\w.-])")
+AROUND = 100
+"""Characters around an id in which a secret is looked for, whose part it may be: alone nobody would know it for one."""
+LARGE = 6000
+"""The most characters of an output whose ids are kept: longer ones are listings and logs."""
+
+
+class _Line(NamedTuple):
+    """What is said of the present, and by which message."""
+
+    name: Name
+    text: str
+
+
+class WorkingState:
+    """The present of a session. Holds only what is newest."""
+
+    def __init__(self) -> None:
+        self._search: _Line | None = None
+        self._looked = ""
+        """What that search looks for."""
+        self._branch: _Line | None = None
+        self._commit: _Line | None = None
+        self._pull: _Line | None = None
+        self._changed: _Line | None = None
+        self._ids: dict[str, _Line] = {}
+        """Id -> the message that has it, and what stands around it."""
+
+    def starts(self, script: str) -> None:
+        """Takes the next script, before its output: many that change the tree print nothing."""
+        if verbs := {found[1] for found in CHANGES.finditer(script)}:
+            self._changed = None
+            self._commit = self._commit if verbs <= STAYS else None
+
+    def edits(self) -> None:
+        """Takes it that a file is changed: what `git status` printed before is not all of it."""
+        self._changed = None
+
+    def add(self, call: MadeCall) -> None:
+        """Takes the next call."""
+        piece = call.result
+        found = self._take_search(call, piece) or GIT.search(call.script) is not None
+        if piece.failed or not (call.script or piece.tool.startswith("mcp")):
+            return
+        self._take_tree(call.script, piece)
+        for one, at in _ids(piece.text) if not found and len(piece.text) <= LARGE else ():
+            self._ids.pop(one, None)
+            self._ids[one] = _Line(piece.name, piece.text[max(0, at - AROUND) : at + len(one) + AROUND])
+
+    def _take_search(self, call: MadeCall, piece: TextSegment) -> bool:
+        ran = [SEARCH.match(one) is not None for one in _commands(call.script)]
+        is_search = SEARCH_TOOL.search(piece.tool) is not None or (bool(ran) and all(ran))
+        if not (is_search or any(ran)):
+            return False
+        self._search = None  # a later one is the newest, also where nothing can be said of it
+        if not is_search or piece.failed:
+            return is_search
+        places: dict[str, list[str]] = {}
+        for hit in PLACE.finditer(piece.text):
+            lines = places.setdefault(hit[1], [])
+            if hit[2] and hit[2] not in lines:
+                lines.append(hit[2])
+        if len(places) > 0 and sum(max(1, len(lines)) for lines in places.values()) <= PLACES:
+            looked = next((call.given[key] for key in LOOKS_FOR if key in call.given), call.script)
+            said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
+            others = {one.removeprefix("./") for one in BESIDE.findall(piece.text)} - places.keys()
+            said += f" and {len(others)} other" if others else ""
+            self._search, self._looked = _Line(piece.name, said), flat(looked)
+        return True
+
+    def _take_tree(self, script: str, piece: TextSegment) -> None:
+        if (moved := MOVED.search(script)) is not None and "." not in moved[1].rpartition("/")[2]:
+            self._branch = _Line(piece.name, moved[1])
+        if (made := [*COMMITTED.finditer(piece.text)]) and "commit" in script:
+            self._branch = _Line(piece.name, made[-1][1])
+            self._commit = _Line(piece.name, f"{made[-1][2]} {flat(made[-1][3])}")
+        if (pushed := [*PUSHED.finditer(piece.text)]) and "push" in script:
+            told = self._commit.text if self._commit is not None else ""
+            if not told.startswith(pushed[-1][1]):
+                self._commit = _Line(piece.name, f"{pushed[-1][1]} {pushed[-1][2]}")
+        pulls = PULL.findall(piece.text)
+        if pulls and "pr create" in script:
+            self._pull = _Line(piece.name, pulls[-1])
+        if STATUS.search(script) is not None:
+            if (branch := BRANCH.search(piece.text)) is not None:
+                self._branch = _Line(piece.name, branch[1])
+            files = [f"{mark or word} {path}".strip() for mark, word, path in MARKED.findall(piece.text)]
+            files += [f"?? {path.strip()}" for block in UNTRACKED.findall(piece.text) for path in block.splitlines()]
+            self._changed = _Line(piece.name, ", ".join(files)) if 0 < len(files) <= CHANGED else None
+
+    def lines(self, covered: Names, tag: Callable[[Name], str]) -> Iterator[list[str]]:
+        """Yields the parts that messages of `covered` say, each as its lines."""
+        if self._search is not None and self._search.name in covered:
+            looked = redact(self._looked)[0]
+            looked = f"{looked[:QUERY]}{' …' * (len(looked) > QUERY)}"
+            yield [f"Found last: {tag(self._search.name)} {looked} → {self._search.text}"]
+        known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "git status: ": self._changed}
+        said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
+        tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]
+        if tree:
+            yield [f"Working tree: {'; '.join(tree)}"]
+        ids = [one for one, line in self._ids.items() if line.name in covered][-IDS:]
+        ids = [one for one in reversed(ids) if one in redact(self._ids[one].text)[0]]
+        if ids:
+            yield [f"Newest ids: {', '.join(f'{one} {tag(self._ids[one].name)}' for one in ids)}"]
+
+
+def _commands(script: str) -> list[str]:
+    """The first commands of the pipes of a script, but for changes of the folder."""
+    found = [one.strip() for one in re.split(r"&&|\|\||[;\n]", script)]
+    return [one for one in found if one and not one.startswith(("cd ", "echo ", "#"))]
+
+
+def _ids(text: str) -> Iterator[tuple[str, int]]:
+    """Yields what names something in an output, each with its place."""
+    for found, at in placed(text):
+        line = text[text.rfind("\n", 0, at) + 1 : at]
+        if text.startswith("..", at + len(found.text)) or found.text[0] == "#" or VERSION.search(line):
+            continue  # `old..new`: what was before; `#12` would read as a message; a program's own build
+        if found.kind == IdentifierKind.NUMBER and "." not in found.text and len(found.text) < 40:
+            yield found.text, at
+    yield from ((found[0], found.start()) for found in LONG_NUMBER.finditer(text))

@@ -1,1 +1,0 @@
-"""A context made to fit a budget: ranking, shortening, the op."""
