@@ -12,7 +12,7 @@ from tests.mutants.__main__ import MOST, Copy, Fate, is_well, table
 from tests.mutants.faults import MUTANTS, Mutant, Stale
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = {"core", "store", "logfile", "formats", "trim", "compact", "export", "api"}
+ROOMS = {"core", "store", "logfile", "formats", "cut", "export", "api"}
 MADE_UP = Mutant("made-up", "core", "The sum is wrong.", "ctxkit/core/sum.py", "a + b", "a - b", 1)
 
 

@@ -165,7 +165,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "room-for-a-reply",
-        "trim",
+        "cut",
         "The reply that was asked for has only the reserve, even if it is longer.",
         "ctxkit/cut/trim.py",
         "return self.limit - max(reserve, reply)",
@@ -174,7 +174,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "enforce-on-answers",
-        "trim",
+        "cut",
         "What comes behind the user's newest message counts, too, when messages are added with --enforce.",
         "ctxkit/cut/enforce.py",
         "for one in records[:said])",
@@ -183,7 +183,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "edited-since-first-read",
-        "trim",
+        "cut",
         "Of a file that is being edited all stays since its first read, not since its last.",
         "ctxkit/cut/rank/ranking.py",
         "touched[reads[-1] if reads else -1 :]]",
@@ -192,7 +192,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "model-told-again-by-rules",
-        "compact",
+        "cut",
         "A summary by a model is written anew by rules when one of its messages is forgotten.",
         "ctxkit/cut/strategies/extract.py",
         "if op.model is not None or not op.budget:",
@@ -201,7 +201,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "summary-of-two-agents",
-        "compact",
+        "cut",
         "A compact of one agent's messages takes a summary that tells another agent's as well.",
         "ctxkit/cut/compact_plan.py",
         "alone or all(belongs(self.state, n",
