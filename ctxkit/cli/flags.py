@@ -250,7 +250,6 @@ FLAGS: dict[str, Flag] = {
         Flag(
             "--no-tokens", "Count no tokens, and so read no content.", on={"diff": "With --stat: do not count tokens."}
         ),
-        Flag("--notify", "Run a command for each event, with its JSON on standard input.", "CMD"),
         Flag("--now", "What windows count from: last (newest message), wall, or a time.", "TIME"),
         Flag(
             "-0 --null",

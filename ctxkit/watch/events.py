@@ -1,6 +1,6 @@
 """The events of a watcher: a closed set, one class each.
 
-Pipeline: `watch/watcher.py` makes them; `cli/commands/watch.py` prints them, `watch/notify.py` hands them to a command.
+Pipeline: `watch/watcher.py` makes them; `cli/commands/watch.py` prints them.
 The JSON of an event is its fields and `event`, its name; `docs/commands/watch.md` has the table.
 """
 

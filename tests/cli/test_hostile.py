@@ -101,7 +101,7 @@ ROWS: dict[str, list[str]] = {
             "LOG messages --table", "LOG messages --json", "LOG messages --query BAD", "LOG messages --from BAD",
             "--schema BAD", "--views BAD", "LOG messages -o noBAD/x", "LOG messages --timeout BAD"],
     "metrics": ["DIR", "LOG", "noBAD", "LOG --events BAD", "LOG --serve BAD", "LOG --textfile noBAD/BAD"],
-    "watch": ["--once LOG", "--once --json LOG", "--once noBAD", "--once LOG --notify noBAD", "LOG --all"],
+    "watch": ["--once LOG", "--once --json LOG", "--once noBAD", "LOG --all"],
     "completion": ["bash", "BAD"],
     "config": ["LOG", "LOG --only-set", "LOG get model", "LOG get BAD", "LOG set BAD BAD", "LOG set model BAD",
                "LOG set limit BAD", "LOG unset BAD", "LOG BAD", "--user set model BAD", "--user BAD"],

@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -34,13 +33,12 @@ from ctxkit.watch.events import (
     StatusChanged,
     as_json,
 )
-from ctxkit.watch.notify import AT_END, PATIENCE, Notifier
 from ctxkit.watch.places import Places, Scope
 from ctxkit.watch.watcher import Watcher
 from ctxkit.when import duration
 
 FILES = 1 << 16
-"""Descriptors that are asked for at most: some programs of --notify try to close each that is allowed."""
+"""Descriptors that are asked for at most: a program that ctxkit starts may try to close each that is allowed."""
 _SKIPPED = {
     "cooldown": (short_name(CoolingDown), int(CoolingDown.code)),
     "open call": (OPEN_CALL, int(ExitCode.TRY_AGAIN)),
@@ -63,7 +61,6 @@ def command(
     archive: str | None = None,
     every: str | None = None,
     once: bool = False,
-    notify: str | None = None,
     utc: bool = False,
     json: bool = False,
     quiet: bool = False,
@@ -94,34 +91,23 @@ def command(
     gc.enable()  # it runs for days
     _more_files()
     printer = _Printer(json=json, once=once)
-    notifier = None if notify is None else Notifier(notify, printer.warn)
-
-    def emit(event: AnyEvent) -> None:
-        printer.event(event)
-        if notifier is not None:
-            notifier.put(event)
-
     watcher = Watcher(
-        Places(scope, paths, os.environ), emit, printer.warn, env=os.environ, tick=printer.paint, compacts=compact,
-        checkpoints=checkpoint, archiving=archiving,
+        Places(scope, paths, os.environ), printer.event, printer.warn, env=os.environ, tick=printer.paint,
+        compacts=compact, checkpoints=checkpoint, archiving=archiving,
     )  # fmt: skip
     printer.watcher = watcher
-    try:
-        if once:
-            watcher.once()
-            if not watcher.followed:
-                raise NothingMatched("no session was written in the last 24 hours", "ctxkit sessions lists older ones")
-            if len(watcher.failed) == len(watcher.followed):
-                raise watcher.failed[0]
-            for error in watcher.failed:
-                printer.warn(error)
-            return ExitCode.DONE
-        _until_signal(watcher.stop)
-        _after_pause(printer)
-        watcher.run()
-    finally:
-        if notifier is not None:
-            notifier.close(PATIENCE if once else AT_END)
+    if once:
+        watcher.once()
+        if not watcher.followed:
+            raise NothingMatched("no session was written in the last 24 hours", "ctxkit sessions lists older ones")
+        if len(watcher.failed) == len(watcher.followed):
+            raise watcher.failed[0]
+        for error in watcher.failed:
+            printer.warn(error)
+        return ExitCode.DONE
+    _until_signal(watcher.stop)
+    _after_pause(printer)
+    watcher.run()
     return 128 + watcher.stopped if watcher.stopped else ExitCode.DONE
 
 
@@ -199,13 +185,8 @@ class _Printer:
         self._screen = Screen(self._write) if terminal and not json and not once else None
         self._told: dict[str, StatusChanged] = {}
         self._doing: dict[str, str] = {}
-        self._turn = threading.RLock()  # a command of --notify is warned of in another thread
 
     def event(self, event: AnyEvent) -> None:
-        with self._turn:
-            self._event(event)
-
-    def _event(self, event: AnyEvent) -> None:
         self._log(event)
         if self._json:
             streams.out_json(as_json(event))
@@ -243,11 +224,10 @@ class _Printer:
     def warn(self, what: str | CtxkitError, log: Path | None = None) -> None:
         error = what if isinstance(what, CtxkitError) else None
         text = what.message if isinstance(what, CtxkitError) else what
-        with self._turn:
-            if self._screen is None or streams.Streams.events is not None:
-                streams.warn(text, error, None if log is None else self._digest(log))
-            elif not streams.Streams.quiet:
-                self.paint([Styled("ctxkit:", WARNING), f" {text}"])
+        if self._screen is None or streams.Streams.events is not None:
+            streams.warn(text, error, None if log is None else self._digest(log))
+        elif not streams.Streams.quiet:
+            self.paint([Styled("ctxkit:", WARNING), f" {text}"])
 
     def paint(self, *above: Line) -> None:
         """Show all panels as they are now."""

@@ -215,7 +215,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit watch --once chat.jsonl session.jsonl", "one round: a line for each log"),
         ("ctxkit watch --once --json chat.jsonl", "the same for a program"),
         ("ctxkit watch --once --compact --checkpoint chat.jsonl", "and what is due: a compaction, a checkpoint"),
-        ("ctxkit watch --once --notify 'logger -t ctxkit' chat.jsonl || true", "a program gets each event; for cron"),
     ),
     "metrics": (
         ("ctxkit metrics . | grep damage", "damaged places in the sessions below this folder"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -31,7 +30,6 @@ def test_nothing_to_watch(tmp_path: Path) -> None:
     assert ctxkit("watch", "-").code == ExitCode.USAGE
     assert ctxkit("watch", tmp_path, "--all").code == ExitCode.USAGE
     assert ctxkit("watch", "--once", "--all").code == ExitCode.NO
-    assert ctxkit("watch", "--once", "--all", "--notify", "'").code == ExitCode.USAGE
 
 
 def test_lines_in_a_pipe(tmp_path: Path) -> None:
@@ -44,19 +42,6 @@ def test_lines_in_a_pipe(tmp_path: Path) -> None:
         assert watching.end(signal.SIGINT) == 128 + signal.SIGINT
     state = Path(os.environ["HOME"]) / ".local/state/ctxkit/watch"
     assert list(state.iterdir()) == []
-
-
-def test_a_command_for_each_event(tmp_path: Path) -> None:
-    """--notify gets the events that are printed."""
-    path, told = log_of(tmp_path / "chat.jsonl", user("hello")), tmp_path / "told"
-    script = tmp_path / "note.py"
-    script.write_text(f"import sys\nopen({str(told)!r}, 'a').write(sys.stdin.read())\n")
-    with Watching("--notify", f"{sys.executable} {script}", path) as watching:
-        watching.event("status.changed", messages=1)
-        append(path, answer("hi"))
-        watching.event("status.changed", messages=2)
-        watching.end()
-    assert [json.loads(line)["messages"] for line in told.read_text().splitlines()][-1] == 2
 
 
 def test_warnings_in_structured_logs(tmp_path: Path) -> None:
