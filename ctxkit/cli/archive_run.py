@@ -20,19 +20,16 @@ from ctxkit.search.archive import Archived, archive, items
 from ctxkit.search.project_sessions import archive_folder
 from ctxkit.store.archive_files import LIST, REPLACED, Archive
 
-STYLES = {"new": "green", "grown": "", "changed": "yellow", "repaired": "yellow"}
+STYLES = {"new": "green", "grown": "", "changed": "yellow"}
 """How a file differs from its copy -> its colour."""
 
 
-def copy(folder: str, *, dry_run: bool, json: bool, repair: bool = False) -> int:
-    """Copy what is new, and return the exit status. Raises NothingMatched, and what `archive` raises.
-
-    `repair`: damaged copies are made anew, and those that remain are printed.
-    """
+def copy(folder: str, *, dry_run: bool, json: bool) -> int:
+    """Copy what is new, and return the exit status. Raises NothingMatched, and what `archive` raises."""
     done: list[Archived] = []
     try:
         with streams.progress("archiving", "files") as step:
-            for one in archive(Path(folder), os.environ, dry_run=dry_run, repair=repair):
+            for one in archive(Path(folder), os.environ, dry_run=dry_run):
                 done.append(one)
                 if step is not None:
                     step(len(done), 0)
@@ -45,16 +42,11 @@ def copy(folder: str, *, dry_run: bool, json: bool, repair: bool = False) -> int
         error.hint = error.hint or "run it again: it goes on where it stopped"
         raise
     if not any(one.item.session for one in done):
-        if repair and not dry_run and os.path.isfile(os.path.join(folder, LIST)):  # the copies are all there is now
-            streams.flush()
-            streams.say("no agent keeps sessions here: nothing was copied")
-            return verify(folder, json=json)
         raise NothingMatched("no agent keeps sessions here: nothing was copied")
     streams.flush()
     _summary(done, folder, dry_run=dry_run)
     failed = [one.error for one in done if one.error is not None]
-    left = verify(folder, json=json) if repair and not dry_run else int(ExitCode.DONE)
-    return int(failed[0].code) if failed else left
+    return int(failed[0].code if failed else ExitCode.DONE)
 
 
 def _print(one: Archived, *, json: bool) -> None:
@@ -125,7 +117,7 @@ def verify(folder: str, *, json: bool) -> int:
     if damaged:
         streams.say(
             Styled("hint:", "dim"),
-            " --repair makes a damaged copy anew if its original is there; the damaged one is kept beside it",
+            " delete a damaged copy, and the next --archive makes it anew if its original is there",
         )
     return int(ExitCode.NO if wrong else ExitCode.DONE)
 

@@ -308,7 +308,6 @@ FLAGS: dict[str, Flag] = {
             },
         ),
         Flag("--regex", "TEXT is a regular expression; ^ and $ are ends of lines."),
-        Flag("--repair", "With --archive: read all copies, and make damaged ones anew."),
         Flag("--replace", "The context becomes exactly the snapshot; everything else leaves it."),
         Flag("--retries", "With Ray: start a task again so often after its process died (default 2).", "N", least=0),
         Flag("--rm", "Delete the named ones."),

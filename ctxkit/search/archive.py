@@ -61,11 +61,11 @@ def items(env: Mapping[str, str]) -> Iterator[ArchiveItem]:
             yield from _beside_home(home.folder.with_name(REGISTRY), top, home.format)
 
 
-def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False, repair: bool = False) -> Iterator[Archived]:
+def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False) -> Iterator[Archived]:
     """Copy what is new into the archive, file by file; yields the result of each file, also of unchanged ones.
 
-    A file that cannot be read gets an error, and the others are still copied. `dry_run`: nothing is written. `repair`:
-    every copy is read, and made anew if it is damaged. Raises Locked; Usage if the folder cannot be an archive;
+    A file that cannot be read gets an error, and the others are still copied. `dry_run`: nothing is written.
+    Raises Locked; Usage if the folder cannot be an archive;
     ArchiveFailed if it cannot be written to.
     """
     refuse_home(folder, env)
@@ -73,14 +73,14 @@ def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False, repa
     if dry_run:
         for item in items(env):
             try:
-                yield Archived(item, found.compare(item.original, item.name, repair=repair))
+                yield Archived(item, found.compare(item.original, item.name))
             except CtxkitError as error:
                 yield Archived(item, Difference("same"), error)
         return
     with found.writing():
         for item in items(env):
             try:
-                yield Archived(item, found.bring(item.original, item.name, item.keep, repair=repair))
+                yield Archived(item, found.bring(item.original, item.name, item.keep))
             except ArchiveFailed:
                 raise
             except CtxkitError as error:

@@ -50,9 +50,8 @@ _HINTS |= dict.fromkeys(
 )
 Hash = Any
 """A hash object of hashlib."""
-Change = Literal["same", "new", "grown", "changed", "repaired"]
-"""How an original differs from its copy: not; there is no copy; bytes were added at its end; in any other way; the copy
-was damaged.
+Change = Literal["same", "new", "grown", "changed"]
+"""How an original differs from its copy: not; there is no copy; bytes were added at its end; in any other way.
 """
 
 
@@ -133,27 +132,23 @@ class Archive:
                 raise
             close(fd)
 
-    def compare(self, original: Path, name: str, *, repair: bool = False) -> Difference:
-        """How a file differs from its copy `name`. A file that did not change is not opened, unless to `repair`.
+    def compare(self, original: Path, name: str) -> Difference:
+        """How a file differs from its copy `name`. A file that did not change is not opened.
 
         Raises what opening and reading the file raises.
         """
-        damaged = repair and self._is_damaged(name)
-        if not damaged and self._unchanged(original, name):
+        if self._unchanged(original, name):
             return Difference("same")
         with _reading(original) as fd:
-            size = os.fstat(fd).st_size
-            return Difference("repaired", size) if damaged else self._compared(fd, size, original, name)[0]
+            return self._compared(fd, os.fstat(fd).st_size, original, name)[0]
 
-    def bring(self, original: Path, name: str, keep: str, *, repair: bool = False) -> Difference:
+    def bring(self, original: Path, name: str, keep: str) -> Difference:
         """Bring the copy `name` of a file up to date, durably; returns what was different.
 
-        `keep`: the folder, below the archive, for the old copy if the new one does not begin with it. `repair`: read
-        the copy, too, and replace it if it is damaged. Raises what reading the original raises; ArchiveFailed for the
-        archive.
+        `keep`: the folder, below the archive, for the old copy if the new one does not begin with it. Raises
+        what reading the original raises; ArchiveFailed for the archive.
         """
-        damaged = repair and self._is_damaged(name)
-        if not damaged and self._unchanged(original, name):
+        if self._unchanged(original, name):
             return Difference("same")
         copy = self.folder / name
         with _archiving(copy):
@@ -162,10 +157,7 @@ class Archive:
         with _reading(original) as fd:
             found = os.fstat(fd)
             size = found.st_size
-            if damaged:
-                difference, so_far = Difference("repaired", size), hashlib.sha256()
-            else:
-                difference, so_far = self._compared(fd, size, original, name)
+            difference, so_far = self._compared(fd, size, original, name)
             whole = _hash(fd, size, original, size - difference.bytes, so_far).hexdigest()
             with _archiving(copy):
                 if difference.change != "same":
@@ -174,7 +166,7 @@ class Archive:
                     _create(copy, fd, size, whole, original)
                 elif difference.change == "grown":
                     _grow(copy, fd, size, original)
-                elif difference.change in ("changed", "repaired"):
+                elif difference.change == "changed":
                     _replace(copy, fd, size, whole, original, self.folder / keep)
                 os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))
             now = os.fstat(fd)
@@ -226,11 +218,6 @@ class Archive:
             yield DamagedCopy(name, "short", f"it has {held:,} of {record.size:,} bytes")
         else:
             yield from _damaged(name, path, record.size, record.sha256)
-
-    def _is_damaged(self, name: str) -> bool:
-        """Whether a copy exists and is damaged; it is read as a whole."""
-        record = self.records.get(name)
-        return record is not None and any(one.code in ("short", "changed") for one in self._damage(record))
 
     def _digest_of(self, copy: Path, size: int, record: CopyRecord | None) -> str:
         """The SHA-256 of a copy: from the list, else from its bytes."""

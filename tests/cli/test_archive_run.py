@@ -52,7 +52,7 @@ def test_verify(home: Path, tmp_path: Path) -> None:
     copy.write_bytes(copy.read_bytes()[:-5])
     ran = ctxkit("sessions", "--archive", tmp_path / "A", "--verify")
     assert (ran.code, ran.text) == (1, f"{copy}: short: it has 276 of 281 bytes\n")
-    assert "--repair makes a damaged copy anew" in ran.err
+    assert "delete a damaged copy, and the next --archive makes it anew" in ran.err
     [found] = ctxkit("sessions", "--archive", tmp_path / "A", "--verify", "--json").values
     assert (found["path"], found["code"]) == (str(copy.relative_to(tmp_path / "A")), "short")
     copy.unlink()
@@ -61,28 +61,20 @@ def test_verify(home: Path, tmp_path: Path) -> None:
     assert ctxkit("sessions", "--archive", tmp_path / "A", "--verify").code == 1
 
 
-def test_repair(home: Path, tmp_path: Path) -> None:
-    """A damaged copy is made anew and kept; one whose original is gone is named."""
-    gone = homes.session(home, "claude-code", "/shop", "b" * 8)
+def test_a_deleted_copy_is_made_anew(home: Path, tmp_path: Path) -> None:
+    """A copy that was changed is named until it is deleted; then the next run makes it anew."""
     folder = tmp_path / "A"
     good("sessions", "--archive", folder)
-    gone.unlink()
-    places = [folder / f".claude/projects/-shop/{name * 8}.jsonl" for name in "ab"]
-    whole = places[0].read_bytes()
-    for one in places:
-        one.write_bytes(b"X" + one.read_bytes()[1:])
+    copy = folder / ".claude/projects/-shop/aaaaaaaa.jsonl"
+    whole = copy.read_bytes()
+    copy.write_bytes(b"X" + whole[1:])
     assert "nothing new; 1 unchanged" in good("sessions", "--archive", folder).err
-    dry = ctxkit("sessions", "--archive", folder, "--repair", "-n")
-    assert dry.text.startswith("repaired") and places[0].read_bytes() != whole
-    ran = ctxkit("sessions", "--archive", folder, "--repair")
-    assert ran.code == 1
-    assert [line.split()[0] for line in ran.text.splitlines()] == ["repaired", f"{places[1]}:"]
-    assert "1 session: 1 repaired, 281 bytes" in ran.err and "2 files, 562 bytes: 1 damaged" in ran.err
-    assert places[0].read_bytes() == whole
-    assert "1 older copy, 281 bytes, in folders replaced/" in ctxkit("sessions", "--archive", folder, "--verify").err
-    [kept] = folder.rglob("replaced/*")
-    assert kept.read_bytes() == b"X" + whole[1:]
-    assert "nothing new; 1 unchanged" in ctxkit("sessions", "--archive", folder, "--repair").err
+    ran = ctxkit("sessions", "--archive", folder, "--verify")
+    assert ran.code == 1 and ran.text.startswith(f"{copy}: changed")
+    copy.unlink()
+    assert "1 session: 1 new, 281 bytes" in good("sessions", "--archive", folder).err
+    assert copy.read_bytes() == whole
+    good("sessions", "--archive", folder, "--verify")
 
 
 def test_a_full_disk(home: Path, tmp_path: Path) -> None:
@@ -131,8 +123,6 @@ def test_a_file_that_cannot_be_read(home: Path, tmp_path: Path) -> None:
         (["--verify"], "belong to --archive"),
         (["-n"], "belong to --archive"),
         (["--archive", "A", "-n", "--verify"], "cannot be combined"),
-        (["--archive", "A", "--repair", "--verify"], "cannot be combined with --repair"),
-        (["--repair"], "belong to --archive"),
     ],
 )
 def test_refused(words: list[str], said: str) -> None:

@@ -66,7 +66,6 @@ def command(
     archive: str | None = None,
     dry_run: bool = False,
     verify: bool = False,
-    repair: bool = False,
     utc: bool = False,
     json: bool = False,
     quiet: bool = False,
@@ -85,13 +84,13 @@ def command(
     stands beside them. The config key archive.dir lets all commands find deleted sessions there.
     """
     streams.Streams.quiet = quiet
-    if archive is not None or dry_run or verify or repair:
+    if archive is not None or dry_run or verify:
         others = {
             "DIR": places, "--since": since, "--until": until, "--here": here, "--grep": grep, "--format": format,
             "--limit": limit, "--agents": agents, "--pick": pick, "-0": null, "--sort": sort is not SortOrder.TIME,
             "--files-from": files_from, "--jobs": jobs,
         }  # fmt: skip
-        return _archive(archive, others, dry_run=dry_run, verify=verify, repair=repair, json=json)
+        return _archive(archive, others, dry_run=dry_run, verify=verify, json=json)
     if format is not None:
         registry.require_known(format)
     if null and json:
@@ -194,23 +193,20 @@ def _read(paths: list[str]) -> None:
     find_sessions(paths, agents=True)
 
 
-def _archive(
-    archive: str | None, others: Mapping[str, object], *, dry_run: bool, verify: bool, repair: bool, json: bool
-) -> int:
+def _archive(archive: str | None, others: Mapping[str, object], *, dry_run: bool, verify: bool, json: bool) -> int:
     """Copy the agents' sessions, or verify the copies."""
     from ctxkit.cli import archive_run
 
     if not archive:
-        belong = "--dry-run, --verify and --repair belong to --archive"
+        belong = "--dry-run and --verify belong to --archive"
         what = belong if archive is None else "the name of the archive is empty"
         raise Usage(what, "ctxkit sessions --archive DIR")
-    if verify and (dry_run or repair):
-        other = "--dry-run" if dry_run else "--repair"
-        raise Usage(f"--verify writes nothing: it cannot be combined with {other}", "use only one of them")
+    if verify and dry_run:
+        raise Usage("--verify writes nothing: it cannot be combined with --dry-run", "use only one of them")
     archive_run.refuse_others(others)
     if verify:
         return archive_run.verify(archive, json=json)
-    return archive_run.copy(archive, dry_run=dry_run, repair=repair, json=json)
+    return archive_run.copy(archive, dry_run=dry_run, json=json)
 
 
 def _picked(offered: list[Session], *, null: bool, json: bool) -> int:

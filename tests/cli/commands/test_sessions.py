@@ -308,7 +308,7 @@ def test_tokens_that_a_program_noted(tmp_path: Path) -> None:
     assert value["counter"] == "estimate by size" and 1100 < value["tokens"] < 1234
 
 
-def test_repair_names_damage_also_without_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_names_damage_also_without_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agents deleted all of their sessions: the copies are all there is, and damaged ones are named."""
     monkeypatch.setenv("HOME", str(tmp_path))
     folder = tmp_path / ".claude/projects/-work-shop"
@@ -320,9 +320,9 @@ def test_repair_names_damage_also_without_sessions(tmp_path: Path, monkeypatch: 
     session.unlink()
     [copy] = archive.rglob(session.name)
     whole = copy.read_bytes()
-    done = ctxkit("sessions", "--archive", str(archive), "--repair")
-    assert done.code == 0 and "no agent keeps sessions here" in done.err and "nothing damaged" in done.err
+    done = ctxkit("sessions", "--archive", str(archive), "--verify")
+    assert done.code == 0 and "nothing damaged" in done.err
     copy.chmod(0o600)
     copy.write_bytes(whole.replace(b"cart", b"cost", 1))
-    done = ctxkit("sessions", "--archive", str(archive), "--repair")
+    done = ctxkit("sessions", "--archive", str(archive), "--verify")
     assert done.code == 1 and session.stem.encode() in done.out and "1 damaged" in done.err
