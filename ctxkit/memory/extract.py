@@ -1,6 +1,6 @@
 """Makes notes of a session by rules: what it was about, what a person decided, what is open, which files were edited.
 
-A decision is what a person said: a rule, as a summary keeps it (`state_header.py`), or a choice. What the model
+A decision is what a person said (`decisions.py`): a rule, or a choice. What the model
 says is no decision, and what it announces is no task: open work is what stands open among its tasks
 (`tasks.py`). The gist is that of a snapshot (`gist.py`), or a model's. Secrets are replaced, as
 before anything is sent to a model. The same session gives the same notes, with the same ids.
@@ -20,12 +20,13 @@ from ctxkit.core.text.redaction import redact
 from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.cut.rank.facts import WORD
 from ctxkit.cut.summarize.gist import MARKS, gist, shortened
-from ctxkit.cut.summarize.state_header import SessionState, is_rule, statement
+from ctxkit.cut.summarize.state_header import SessionState
 from ctxkit.cut.units.identifiers import short
 from ctxkit.cut.units.pasted import typed
 from ctxkit.cut.units.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.cut.units.touched_files import touched
 from ctxkit.logfile.open import OpenLog
+from ctxkit.memory.decisions import decisions, is_rule, statement
 from ctxkit.memory.notes import RULES, SUMS, MemoryNote, NoteSource
 from ctxkit.memory.sources import source_of
 
@@ -79,12 +80,12 @@ def notes_of(log: OpenLog, ask: Gist | None = None, model: str = "") -> list[Mem
 
     asked = "" if ask is None else shortened(ask(numbers, pieces))
     notes = [note("gist", asked or gist(_without_the_model(pieces), len(found)), numbers, model if asked else RULES)]
-    state = SessionState([_typed(piece) for piece in pieces], _decides)
-    for rule in state.rules:
-        number = int(str(rule.name))
+    said = [_typed(piece) for piece in pieces]
+    for message, sentence in decisions(said, _decides):
+        number = int(str(message))
         name = (contents[number].name or "") if side(contents[number].role) == "user" else ""  # else a tool's
-        notes.append(note("decision", rule.text, [number], said="user", name=" ".join(redact(name)[0].split())))
-    for task in [task for task in state.tasks if WORD.search(task.text)][:OPEN_WORK]:
+        notes.append(note("decision", sentence, [number], said="user", name=" ".join(redact(name)[0].split())))
+    for task in [task for task in SessionState(said).tasks if WORD.search(task.text)][:OPEN_WORK]:
         number = int(str(task.name))
         by_model = any(isinstance(part, Call) for part in contents[number].parts)
         notes.append(note("open", task.text, [number], said="assistant" if by_model else "tool"))

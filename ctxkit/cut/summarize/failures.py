@@ -151,7 +151,8 @@ FLAGS = re.compile(r"\s(?:-{1,2}[\w-]+(?:[= ]\d+)?|2>&1|\d?>\s*\S+)(?=\s|$)")
 class CommandRun(NamedTuple):
     """One run of a command. `name`: the message of the result, `place`: the place of its segment; `failing`: the lines
     about failures, none if it passed; `folder`: where it ran, "" if nothing says it; `script`: all commands that
-    test, build or check which ran with it, without flags.
+    test, build or check which ran with it, without flags; `together`: these as they stand there, since any of them may
+    be the one that failed.
     """
 
     name: Name
@@ -160,6 +161,7 @@ class CommandRun(NamedTuple):
     failing: tuple[str, ...]
     folder: str = ""
     script: frozenset[str] = frozenset()
+    together: str = ""
 
     @property
     def files(self) -> frozenset[str]:
@@ -243,6 +245,7 @@ class CommandRuns:
         self._pass(frozenset(NAMED_PASS.findall(piece.text)))
         script = frozenset(map(_bare, asked.commands))
         run = CommandRun(piece.name, place, command, _without_exits(lines), asked.folder, script)
+        run = run._replace(together="; ".join(asked.commands))
         if piece.failed and not run.failing:
             run = run._replace(failing=(piece.text.strip().split("\n")[0][:LONGEST],))
         for one in others if not run.failing else ():  # all of it passed

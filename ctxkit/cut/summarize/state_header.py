@@ -7,7 +7,7 @@ names its message.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from ctxkit.cut.rank.facts import WORD, sentences
 from ctxkit.cut.summarize.failures import DENIED, CommandRun, CommandRuns, sort
 from ctxkit.cut.summarize.tasks import Task, TaskReader
 from ctxkit.cut.summarize.working_state import WorkingState
-from ctxkit.cut.units.pasted import WRAPPED, typed
+from ctxkit.cut.units.pasted import WRAPPED
 from ctxkit.cut.units.text_segments import SegmentKind, TextSegment, flat
 from ctxkit.cut.units.touched_files import AWAY
 
@@ -24,49 +24,14 @@ HEADER, REQUESTED = "State", "Last request: "
 """The title of the state, and how its line begins that quotes the newest request."""
 SHARE, REQUEST = 0.16, 0.5
 """The most that the state may take of a summary, and the last request of the state."""
-SHOWN, RULES = 12, 6
-"""The most lines of a failing command; and rules of the user, messages of a request, or edited files."""
+SHOWN, LISTED = 12, 6
+"""The most lines of a failing command; and messages of a request, or edited files."""
 LETTERS, MARK = 4, 3
 """About how many characters a token has; and the most tokens of a mark of what is left out."""
 LONGEST = 240
-"""The most characters of a rule, of what was announced, or of a command."""
+"""The most characters of what was announced, or of a command."""
 ENDING = 2000
 """The last characters of what the model said, in which its last sentence is looked for."""
-RULE = re.compile(
-    r"(?:^[\W\d_]*|[,;:.!–—-]\s+|\(|"
-    r"\b(?:please|you|we|and|but|so|then|or|just|also|always|bitte|aber|und|mais|et|y|pero) )"
-    r"(?:do not|don['’]?t|never|always|only|make sure|be sure|avoid|keep|prefer|no need|"
-    r"niemals|nie|immer|nur|keine?n?|nicht|ne \w+ (?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|"
-    r"toujours|nunca|siempre|solo)\b|(?:^[\W\d_]*|\b(?:y|pero|please) )no \w+\b|\b(?:but|please) use \w|"
-    r"^(?!(?:i|it|this|that|the|they|there)\b).*\b(?:without \w+ing\b|(?<!the )first(?: \([^()]*\))?\W*$)|"
-    r"\bmust(?:n['’]t)?\b|\bshould(?:n['’]t| (?:not|never|always|only|first))\b|\bmake sure (?:you|to)\b|"
-    r"\b(?:bitte|du|ihr|wir)\b.*\b(?:nicht|keine?n?)\b|\bil ne faut (?:pas|jamais)\b|"
-    r"不要|必须|不能|不得|禁止|只能|只用|只要|しないで|ないでください|必ず",
-    re.I,
-)
-"""Matches a sentence of the user that sets a rule, by words at its start, behind a mark or behind a word of address."""
-TOLD = re.compile(
-    r"\s*\||\s*\[[\w:. -]+\]\s|.*\?[\s\W]*$|.*\? = \W*(?:no answer|you (?:decide|choose|pick)|up to you|your c)|"
-    r".*\bdo you (?:think|know|see)\b|(?:\W*\w+){1,4}\W*:\s*$|"
-    r".*\b(?:whether|(?:question|point) is|things? (?:we|you) should|and only \w+s|"
-    r"should be (?:good|fine|ok(?:ay)?))\b",
-    re.S | re.I,
-)
-"""Matches a row of a table, a line of a log, a question, one that nobody answered, a heading, or what is only weighed:
-they set no rule.
-"""
-WEIGHED = re.compile(
-    r"\W*(?:(?:so|and|but|also|then|maybe|perhaps|yes|no|ok|i (?:think|guess|wonder)),? )*"
-    r"(?:(?:should|shall)\b(?! (?:not|never|always|only))|(?:does|did|is|are|was|why|how|what|which|where|when|who) "
-    r"(?:i|we|you|he|she|it|they|the|this|that|these|those|a|an|our|your|my)\b|"
-    r"(?:could|can|would|will) (?:i|we|he|she|it|they|the|this|that|these|those|our|my)\b|do (?:i|we|you|they)\b|"
-    r"(?:i|we) (?:do not|don['’]?t) (?:need|have|know|think|see|understand|care|mind|remember)\b|"
-    r"(?:i think )?(?:i|we|you|it) (?:should|could) also\b)",
-    re.I,
-)
-"""Matches the start of a question without its mark, of a thought, and of what somebody lacks: they set no rule."""
-DOCUMENT = re.compile(r"^#{1,6} \S", re.M)
-"""Matches a heading: below it stands a plan or a page, and no sentence of a person."""
 GOES_ON = re.compile(
     r"\W*(?:please )?(?:continue|go on|keep going|carry on|resume|proceed|weiter|继续)\b|"
     r"\W*(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|go|ahead|do|it|that|so|please|try|again|retry|thanks?|never ?mind|"
@@ -121,16 +86,13 @@ class StatePart(NamedTuple):
 
 
 class SessionState:
-    """The newest request, tasks, runs, edits and rules of a session. Takes linear time; holds only what is newest."""
+    """The newest request, tasks, runs and edits of a session. Takes linear time; holds only what is newest."""
 
-    def __init__(self, pieces: Sequence[TextSegment], rule: Callable[[str], bool] | None = None) -> None:
-        """`rule`: whether a sentence of the user sets a rule; None: as `is_rule` says."""
-        self._is_rule = is_rule if rule is None else rule
+    def __init__(self, pieces: Sequence[TextSegment]) -> None:
         self.runs = CommandRuns()
         self.work = WorkingState()
         self.request: list[_Said] = []
         """The segments of the newest request."""
-        self.rules: list[_Said] = []
         self.next: _Said | None = None
         """What the model announced last."""
         self._edited: dict[str, _Said] = {}
@@ -142,7 +104,6 @@ class SessionState:
         """Whether the model spoke since the newest request."""
         self._is_stopped = False
         """Whether the user stopped the model since."""
-        self._dropped = set[str]()
         tasks = TaskReader()
         for place, piece in enumerate(pieces):
             if (call := tasks.add(place, piece)) is not None:
@@ -155,7 +116,7 @@ class SessionState:
         if piece.is_script and piece.kind == SegmentKind.INPUT:
             self.work.starts(piece.text)
         self._edit(place, piece)
-        if text := _asked(piece):
+        if text := asked(piece):
             self._ask(_Said(piece.name, place, text), is_answer=piece.kind == SegmentKind.RESULT or piece.tool != "")
         elif piece.kind in (SegmentKind.INPUT, SegmentKind.RESULT):
             self._answered = True
@@ -171,7 +132,6 @@ class SessionState:
         last = self.request[-1].name if self.request else None
         if WITHDRAWN.match(said.text) is not None:
             self.request = self.request[:-1]
-            self.rules = [rule for rule in self.rules if rule.name != last]
             last = None
         is_next = isinstance(said.name, int) and isinstance(last, int) and said.name - last <= GAP
         goes_on = self._is_stopped or (len(said.text) <= LONGEST and GOES_ON.match(said.text) is not None)
@@ -179,22 +139,15 @@ class SessionState:
             self.request = []
             self._turns = self._turns[1], said.place
         self.request = [one for one in self.request if one.text != said.text]
-        self.request = [*self.request[:1], *self.request[1:][2 - RULES :], said]
+        self.request = [*self.request[:1], *self.request[1:][2 - LISTED :], said]
         self.next, self._answered = None, self._answered and is_answer
-        told = said.text.split("\n") if is_answer else _told(said.text)
-        for one in told:
-            if len(one) <= LONGEST and len(WORD.findall(one)) > 2 and self._is_rule(one):
-                self.rules = [*(rule for rule in self.rules if rule.text != one), said._replace(text=one)]
-                self._dropped.discard(one)
-                self._dropped.update(rule.text for rule in self.rules[:-RULES])
-                self.rules = self.rules[-RULES:]
 
     def _edit(self, place: int, piece: TextSegment) -> None:
         """Takes the files that a call edits; a call that was denied, or that failed to edit, edits none."""
         if piece.kind == SegmentKind.INPUT:
             for touch in piece.touches:
                 if touch.how != "read" and AWAY.match(touch.path) is None:
-                    self.work.edits()
+                    self.work.edits(touch.path)
                     known = self._edited.pop(touch.path, None)
                     if piece.call:
                         self._before.setdefault(piece.call, []).append((touch.path, known))
@@ -233,12 +186,6 @@ class SessionState:
             yield StatePart([f"Said last: {tag(self.next.name)} {flat(said)}"], (self.next.place,))
         if edited := self._since(covered, tag):
             yield StatePart([edited])
-        known = {one.name for one in self.request}
-        if rules := [one for one in self.rules[::-1] if one.name in covered and one.name not in known]:
-            lines = [f"  {tag(one.name)} {flat(one.text)}" for one in rules]
-            lines[0] = f"Earlier instructions: {lines[0].lstrip()}"
-            lines[-1] += f" ({len(self._dropped)} older left out)" if self._dropped else ""
-            yield StatePart(lines, tuple(one.place for one in rules))
 
     def _failed(self, covered: Names) -> list[CommandRun]:
         """The newest failing run, and the newest before it that checks something else."""
@@ -251,9 +198,11 @@ class SessionState:
         mended, green = "", self.runs.green
         if self.runs.was_edited(run):
             mended = " (what it names was edited since)"
-        elif green is not None and green.place > run.place:
+        elif green is not None and green.place > run.place and sort(green.command) == sort(run.command):
             mended = f" ({tag(green.name)} passed since: {flat(green.command)[: LONGEST // 6]})"
-        yield f"Failing: {tag(run.name)} {flat(run.command)[: min(letters, LONGEST)]}{mended}"
+        command = flat(run.together or run.command)
+        most = min(letters, LONGEST)
+        yield f"Failing: {tag(run.name)} {command[:most]}{' …' * (len(command) > most)}{mended}"
         yield from (f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))
 
     def _since(self, covered: Names, tag: Callable[[Name], str]) -> str:
@@ -264,8 +213,8 @@ class SessionState:
         if not since:
             return ""
         head = f" since {tag(green.name)} passed ({flat(green.command)[: LONGEST // 4]})" if green is not None else ""
-        listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-RULES:])
-        more = f" and {len(since) - RULES} other" if len(since) > RULES else ""
+        listed = ", ".join(f"{_short(one.text)} {tag(one.name)}" for one in since[-LISTED:])
+        more = f" and {len(since) - LISTED} other" if len(since) > LISTED else ""
         return f"Edited{head}: {listed}{more}"
 
 
@@ -316,7 +265,7 @@ def header(
     return lines, quoted
 
 
-def _asked(piece: TextSegment) -> str:
+def asked(piece: TextSegment) -> str:
     """What a person asks for with a segment: what was typed, answered, said when a call was denied, or a command with
     its arguments; "" for what a program says, or is told.
     """
@@ -348,31 +297,6 @@ def _typed(text: str) -> str:
 def _answers(text: str) -> Iterator[str]:
     """Yields the questions that a result answers, each with the answer."""
     yield from (f"{flat(asked)} = {flat(answer)}" for asked, answer in ANSWERED.findall(text))
-
-
-def _told(text: str) -> Iterable[str]:
-    """The sentences that a user typed in a text; of a command to the program those of its arguments."""
-    if text.startswith("/"):
-        text = text.partition(" ")[2]
-    return sentences(typed(DOCUMENT.split(text, maxsplit=1)[0]))
-
-
-def is_rule(sentence: str) -> bool:
-    """Whether a sentence of the user sets a rule."""
-    stated = statement(sentence)
-    asked, _, answer = stated.rpartition("? = ")
-    return bool(RULE.search(stated) or RULE.search(answer) or re.search(r"\bshould\b", asked, re.I))
-
-
-def statement(sentence: str) -> str:
-    """What of a sentence of the user is no question and not only weighed: all, what stands behind a comma ("when it
-    fails, do not retry"), or "".
-    """
-    if TOLD.match(sentence) is not None:
-        return ""
-    if "? = " not in sentence and WEIGHED.match(sentence) is not None:
-        return statement(sentence.partition(",")[2].strip())
-    return sentence
 
 
 def _last(text: str) -> str:

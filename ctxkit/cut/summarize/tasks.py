@@ -38,10 +38,16 @@ PRINTED = re.compile(r"^\W*#?([\w-]*\d[\w-]*)[.:]? \[(\w+)\] (.+)$", re.M)
 """Match the id of a created task, and a task in a list that is printed: `#3 [pending] Write the page`."""
 BEADS = re.compile(
     r"\bbd\s+(create|update|close|done|reopen|delete)\s+(?:--title[= ])?(?:\"([^\"]+)\"|'([^']+)'|([\w.-]+))"
-    r"(?:[^\n;&|]*?--status[= ](\w+))?"
+    r"(?:[^\n;&|]*?--(?:status[= ](\w+)|(claim)\b))?"
 )
 """Matches a call of Beads, which keeps issues for agents."""
-VERBS = {"close": "closed", "done": "closed", "delete": "deleted", "reopen": "open"}
+BEAD = re.compile(r"^\W*([\w-]+-[\w.]+) · (.+?) +\[.* · (\w+)\]$|\bissue: ([\w-]+-[\w.]+) — (.+)$", re.M)
+"""Matches what Beads prints of an issue: id, title and state, or id and title."""
+STDIN = "write_stdin"
+"""Codex's tool that reads on what a command prints."""
+REMINDED = re.compile(r"\btask_reminder: (\{.*\})")
+"""Matches Claude Code's reminder of all tasks, which also has what other agents of the session set."""
+VERBS = {"close": "closed", "done": "closed", "delete": "deleted", "reopen": "open", "claim": "in_progress"}
 
 
 class Task(NamedTuple):
@@ -114,6 +120,9 @@ class TaskReader:
             call = (call or MadeCall(piece.name, place, {}, piece))._replace(result=piece)
             self._take_result(call, place)
             return call
+        elif piece.kind == SegmentKind.NOTICE and (reminded := REMINDED.search(piece.text)) is not None:
+            for one in _objects(reminded[1]):
+                self._set(piece.name, place, *one)
         return None
 
     def _take_listed(self, place: int, piece: TextSegment) -> None:
@@ -132,8 +141,8 @@ class TaskReader:
         if known is not None and (piece.failed if is_list else not call.given and not piece.failed):
             before = known.before if is_list else None  # a call without arguments writes an empty list
             self.lists[piece.tool] = before or TaskList(piece.name, piece.call, [], None)
-        elif piece.runs and not piece.failed:
-            self._take_beads(call)
+        elif (piece.runs or piece.tool == STDIN) and not piece.failed:
+            self._take_beads(call, place)
         elif TOOL.search(piece.tool) is not None and not is_list and not piece.failed:
             self._take_call(call, place)
 
@@ -150,14 +159,16 @@ class TaskReader:
         if not found and number and (text or status or removed):
             self._set(call.name, call.place, number, text, removed or status)
 
-    def _take_beads(self, call: MadeCall) -> None:
+    def _take_beads(self, call: MadeCall, place: int) -> None:
         created = CREATED.finditer(call.result.text)
-        for verb, *some, status in BEADS.findall(call.script):
+        for verb, *some, status, claim in BEADS.findall(call.script):
             words = next(filter(None, some), "")
             if verb != "create":
-                self._set(call.name, call.place, words, "", VERBS.get(verb, status))
+                self._set(call.name, call.place, words, "", VERBS.get(verb, VERBS.get(claim, status)))
             elif (made := next(created, None)) is not None:
                 self._set(call.name, call.place, made[1] or made[2], words, "open")
+        for shown in BEAD.finditer(call.result.text):
+            self._set(call.result.name, place, shown[1] or shown[4], shown[2] or shown[5], (shown[3] or "").lower())
 
     def _set(self, name: Name, place: int, number: str, text: str, status: str) -> None:
         number = number.lstrip("#")

@@ -1,4 +1,4 @@
-"""Reads the present of a session from its calls: the newest search, the working tree, ids. Pure.
+"""Reads the present of a session from its calls: the newest search, the working tree. Pure.
 
 Each call is read once, when its result is there. What a later call replaces is gone: a search by the next one, a list
 of changed files by a commit. Its tasks are in `tasks.py`.
@@ -13,11 +13,10 @@ from typing import NamedTuple
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.text.redaction import redact
 from ctxkit.cut.summarize.tasks import MadeCall
-from ctxkit.cut.units.identifiers import IdentifierKind, placed
 from ctxkit.cut.units.text_segments import TextSegment, flat
 
-PLACES, CHANGED, IDS = 25, 30, 12
-"""The most places of a search, changed files, and ids that are listed: more are no list that somebody works through."""
+PLACES, CHANGED = 25, 30
+"""The most places of a search, and changed files, that are listed: more are no list that somebody works through."""
 QUERY = 60
 """The most characters of what a search looks for."""
 SEARCH_TOOL = re.compile(r"^(?!.*(?:web|tool)).*(?:grep|search|glob|find(?!ing))", re.I)
@@ -25,10 +24,6 @@ SEARCH = re.compile(r"^(?:\w+=\S* )*(?:(?:git )?grep|rg|ag|ack|find|fd)\b")
 LOOKS_FOR = ("pattern", "query", "regex", "glob")
 PLACE = re.compile(r"^(?:\./)?((?:[A-Za-z]:)?[\w@.+/\\-]*[\w-]\.[A-Za-z]\w{0,7})(?::(\d+)[:-]|:?\s*$)", re.M)
 """Matches the place of a hit: its file, and its line."""
-BESIDE = re.compile(r"^\S*/[^\s:]*(?=[:\n]|$)", re.M)
-"""Matches a line of a search that names a file, also without an ending."""
-GIT = re.compile(r"(?:^|[;&|(\n]\s*)git\b")
-"""Matches a call of git, whose ids are of commits and files: the newest commit has a place of its own."""
 STATUS = re.compile(r"\bgit (?:-C \S+ )?status\b")
 CHANGES = re.compile(
     r"\bgit (?:-C \S+ )?(add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|"
@@ -46,13 +41,6 @@ PUSHED = re.compile(r"\b[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s+(\S+) -> ")
 PULL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
 MARKED = re.compile(r"^\s*(?:([ MADRCU?!]{2}) |(modified|new file|deleted|renamed):\s+)(\S.*)$", re.M)
 UNTRACKED = re.compile(r"^Untracked files:\n(?:  \(.*\n)?((?:\t\S.*\n?)+)", re.M)
-VERSION = re.compile(r"\bversion\b|\bv?\d+\.\d+\.\d+ ?\(", re.I)
-"""Matches what stands before the id of a program's build: `bun test v1.3.13 (bf2e2cec)`."""
-LONG_NUMBER = re.compile(r"(?<![\w.-])\d{8,20}(?![\w.-])")
-AROUND = 100
-"""Characters around an id in which a secret is looked for, whose part it may be: alone nobody would know it for one."""
-LARGE = 6000
-"""The most characters of an output whose ids are kept: longer ones are listings and logs."""
 
 
 class _Line(NamedTuple):
@@ -69,12 +57,12 @@ class WorkingState:
         self._search: _Line | None = None
         self._looked = ""
         """What that search looks for."""
+        self._files = frozenset[str]()
+        """The names of the files in which it found something."""
         self._branch: _Line | None = None
         self._commit: _Line | None = None
         self._pull: _Line | None = None
         self._changed: _Line | None = None
-        self._ids: dict[str, _Line] = {}
-        """Id -> the message that has it, and what stands around it."""
 
     def starts(self, script: str) -> None:
         """Takes the next script, before its output: many that change the tree print nothing."""
@@ -82,29 +70,29 @@ class WorkingState:
             self._changed = None
             self._commit = self._commit if verbs <= STAYS else None
 
-    def edits(self) -> None:
-        """Takes it that a file is changed: what `git status` printed before is not all of it."""
+    def edits(self, path: str) -> None:
+        """Takes it that a file is changed: what `git status` printed before is not all of it, and the places that a
+        search found in the file may be others.
+        """
         self._changed = None
+        if path.replace("\\", "/").rpartition("/")[2] in self._files:
+            self._search = None
 
     def add(self, call: MadeCall) -> None:
         """Takes the next call."""
         piece = call.result
-        found = self._take_search(call, piece) or GIT.search(call.script) is not None
-        if piece.failed or not (call.script or piece.tool.startswith("mcp")):
-            return
-        self._take_tree(call.script, piece)
-        for one, at in _ids(piece.text) if not found and len(piece.text) <= LARGE else ():
-            self._ids.pop(one, None)
-            self._ids[one] = _Line(piece.name, piece.text[max(0, at - AROUND) : at + len(one) + AROUND])
+        self._take_search(call, piece)
+        if call.script and not piece.failed:
+            self._take_tree(call.script, piece)
 
-    def _take_search(self, call: MadeCall, piece: TextSegment) -> bool:
+    def _take_search(self, call: MadeCall, piece: TextSegment) -> None:
         ran = [SEARCH.match(one) is not None for one in _commands(call.script)]
         is_search = SEARCH_TOOL.search(piece.tool) is not None or (bool(ran) and all(ran))
         if not (is_search or any(ran)):
-            return False
+            return
         self._search = None  # a later one is the newest, also where nothing can be said of it
         if not is_search or piece.failed:
-            return is_search
+            return
         places: dict[str, list[str]] = {}
         for hit in PLACE.finditer(piece.text):
             lines = places.setdefault(hit[1], [])
@@ -113,10 +101,8 @@ class WorkingState:
         if len(places) > 0 and sum(max(1, len(lines)) for lines in places.values()) <= PLACES:
             looked = next((call.given[key] for key in LOOKS_FOR if key in call.given), call.script)
             said = ", ".join(f"{path}:{','.join(lines)}" if lines else path for path, lines in places.items())
-            others = {one.removeprefix("./") for one in BESIDE.findall(piece.text)} - places.keys()
-            said += f" and {len(others)} other" if others else ""
             self._search, self._looked = _Line(piece.name, said), flat(looked)
-        return True
+            self._files = frozenset(path.replace("\\", "/").rpartition("/")[2] for path in places)
 
     def _take_tree(self, script: str, piece: TextSegment) -> None:
         if (moved := MOVED.search(script)) is not None and "." not in moved[1].rpartition("/")[2]:
@@ -144,29 +130,16 @@ class WorkingState:
             looked = redact(self._looked)[0]
             looked = f"{looked[:QUERY]}{' …' * (len(looked) > QUERY)}"
             yield [f"Found last: {tag(self._search.name)} {looked} → {self._search.text}"]
-        known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull, "git status: ": self._changed}
+        known = {"branch ": self._branch, "last commit ": self._commit, "": self._pull}
         said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
         tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]
         if tree:
             yield [f"Working tree: {'; '.join(tree)}"]
-        ids = [one for one, line in self._ids.items() if line.name in covered][-IDS:]
-        ids = [one for one in reversed(ids) if one in redact(self._ids[one].text)[0]]
-        if ids:
-            yield [f"Newest ids: {', '.join(f'{one} {tag(self._ids[one].name)}' for one in ids)}"]
+        if self._changed is not None and self._changed.name in covered:
+            yield [f"Git status: {self._changed.text} {tag(self._changed.name)}"]
 
 
 def _commands(script: str) -> list[str]:
     """The first commands of the pipes of a script, but for changes of the folder."""
     found = [one.strip() for one in re.split(r"&&|\|\||[;\n]", script)]
     return [one for one in found if one and not one.startswith(("cd ", "echo ", "#"))]
-
-
-def _ids(text: str) -> Iterator[tuple[str, int]]:
-    """Yields what names something in an output, each with its place."""
-    for found, at in placed(text):
-        line = text[text.rfind("\n", 0, at) + 1 : at]
-        if text.startswith("..", at + len(found.text)) or found.text[0] == "#" or VERSION.search(line):
-            continue  # `old..new`: what was before; `#12` would read as a message; a program's own build
-        if found.kind == IdentifierKind.NUMBER and "." not in found.text and len(found.text) < 40:
-            yield found.text, at
-    yield from ((found[0], found.start()) for found in LONG_NUMBER.finditer(text))

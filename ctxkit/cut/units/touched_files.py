@@ -16,6 +16,10 @@ NAMED = 3
 """How many of the newest messages a file keeps."""
 AWAY = re.compile(r"(?:/private)?/(?:tmp|var/folders|dev)/|.*[\\/]Temp[\\/]")
 """Matches a path of what is thrown away."""
+MISSING = re.compile(r"^.*(?:No such file or directory|cannot find the (?:file|path)).*$", re.M | re.I)
+"""Matches the line in which a program of a shell says that a file is not there."""
+SILENT = re.compile(r"(?:Chunk ID: [^\0]{0,200}\bOutput:)?\s*(?:\([\w ]*no output\))?\s*", re.I)
+"""Matches an output without any words: that of Codex has a head, and Claude Code says so."""
 
 
 class File(msgspec.Struct):
@@ -64,19 +68,35 @@ def touched(pieces: Sequence[TextSegment]) -> list[File]:
     for place, piece in enumerate(pieces):
         if piece.kind == SegmentKind.RESULT:
             undone = before.pop(piece.call, ())
-            for path, known in reversed(undone) if piece.failed and not piece.runs else ():
-                found.pop(path, None)
-                found.update({path: known} if known is not None else {})
+            for path, known in reversed(undone):
+                if not _was_touched(path, found.get(path), piece):
+                    found.pop(path, None)
+                    found.update({path: known} if known is not None else {})
         for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             known = found.pop(touch.path, None)
             if piece.call:
                 before.setdefault(piece.call, []).append((touch.path, known))
-            if touch.how != "delete" and AWAY.match(touch.path) is None:
+            if touch.how == "delete":
+                for gone in [one for one in found if one.endswith(f"/{touch.path}") or touch.path.endswith(f"/{one}")]:
+                    del found[gone]
+            elif AWAY.match(touch.path) is None:
                 found[touch.path] = _next(known, touch, piece, 1 - (place + 1) / len(pieces))
             if len(found) > MOST:
                 del found[next(iter(found))]
     ends = {end for file in found.values() if file.edited for end in _ends(file.text)}
     return [file for file in found.values() if file.edited or file.text.removeprefix("./") not in ends]
+
+
+def _was_touched(path: str, file: File | None, result: TextSegment) -> bool:
+    """Whether a call did to a file what it was made for: a script that goes on says nothing of a file that is missing,
+    but the program that reads it does, or prints nothing.
+    """
+    if not result.runs or file is None:
+        return not result.failed
+    name = path.rpartition("/")[2]
+    if any(name in line for line in MISSING.findall(result.text)):
+        return False
+    return file.edited or SILENT.fullmatch(result.text) is None
 
 
 def _ends(path: str) -> Iterator[str]:

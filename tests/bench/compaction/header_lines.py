@@ -32,7 +32,7 @@ from tests.bench.compaction.sessions import opened, until
 from tests.shared import SHARED
 
 PATH = Path(__file__).with_name("header_lines.toml")
-DIGEST = "034063a4e32deaaf549f9fdc19c5fa2d64649a3ccffc5a2690242eda1be20cea"
+DIGEST = "5ec4684edb3ed2c224ad8356b53e910c6ffec22688c6a5f39aae2160acd87d1a"
 ROOM = 800
 """Tokens: the state's share of a summary of 5,000."""
 LINES = {
@@ -40,7 +40,6 @@ LINES = {
     "tasks": "Open tasks: ",
     "failing": "Failing: ",
     "edited": "Edited",
-    "rules": "Earlier instructions: ",
 }
 """How the lines begin that are asked for."""
 RIGHT, WRONG, SILENT = "right", "wrong", "silent"

@@ -57,8 +57,7 @@ Failing: #12 go test ./...
   merge_test.go:3: got 1, want 2
 Open tasks: #10 [in_progress] print
 Said last: #13 Next I look at the order of the rows.
-Edited since #7 passed (go test ./...): merge.go #9
-Earlier instructions: #1 Never touch the lock file."""
+Edited since #7 passed (go test ./...): merge.go #9"""
 
 
 def told(said: Sequence[TextSegment], covered: str = "1-99", room: int = 500) -> list[str]:
@@ -86,42 +85,6 @@ def test_what_is_no_longer_so(more: list[TextSegment], gone: str) -> None:
     assert gone in STATE
     assert all(gone not in line for line in told([*SAID, *more]))
     assert all(gone not in line for line in told([*SAID, *more], "1-19"))
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Never touch the lock file.", "- Don't touch the lock file", "Please do not rename it.",
-        "Load it, but don't print the rows.", "Use Decimal, never float.", "You must keep the order.",
-        "Mend it without renaming the table.", "Keep the order of rows.", "Bitte nicht umbenennen.",
-        "Ändere die Datei, aber nicht den Test.", "Ne touchez pas au fichier.", "No toques el archivo.",
-        "不要修改 这个 文件 。", "必ず テスト を 実行 する 。",
-    ],
-)  # fmt: skip
-def test_what_the_user_asks_for_is_a_rule(said: str) -> None:
-    """At the start of a sentence, behind a mark, or behind a word of address; in several languages."""
-    assert any(
-        line.startswith("Earlier instructions: #1")
-        for line in told([user(1, said), model(2, "Yes."), user(3, "Load it.")])
-    )
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "I don't know why it fails.", "It never worked on my machine.", "The parser does not keep the order.",
-        "The rows are always empty here.", "| never | always | don't |", "Why don't you look at the log?",
-        "This is the only problem left.", "The file is read-only for me.", "It fails without printing anything.",
-        "Das geht hier nicht mehr.", "So we don't need the old reader any more.", "Should the parser always do it",
-        "can we make the detail full page always, so that it opens",
-        "also should the tool send the prompt",
-        "But that's just for now, do you think that we must change it", "The easiest thing should be done first.",
-        "I think we should also keep the lines there",
-    ],
-)  # fmt: skip
-def test_what_only_says_so_is_no_rule(said: str) -> None:
-    """Inside a sentence, in a question, and in a table."""
-    assert not any("rule" in line for line in told([user(1, said), model(2, "Yes."), user(3, "Load it.")]))
 
 
 def test_only_what_leaves_the_context() -> None:
@@ -188,8 +151,8 @@ def test_an_answer_belongs_to_the_request() -> None:
     asked = TextSegment(3, SegmentKind.USER, answer, "AskUserQuestion", call="c")
     lines = state_of(user(1, "Load the rows."), model(2, "I ask."), asked, model(4, "Now I load the new rows."))
     assert lines[:2] == ["Last request: #1 Load the rows.", "  #3 Which rows? = Only the new ones"]
-    assert state_of(user(1, "Load."), asked, model(4, "Yes."), user(5, "Print it."), model(6, "I print."))[1:] == [
-        "Earlier instructions: #3 Which rows? = Only the new ones"
+    assert state_of(user(1, "Load."), asked, model(4, "Yes."), user(5, "Print it."), model(6, "I print."))[:1] == [
+        "Last request: #5 Print it."
     ]
 
 
@@ -219,18 +182,6 @@ def test_no_answer_of_a_program() -> None:
     """What Claude Code writes in the place of an answer is not said by the model."""
     lines = state_of(user(1, "Load."), model(2, "Now I load the rows."), model(3, "No response requested."))
     assert lines[-1] == "Said last: #2 Now I load the rows."
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The question is if it should have two colours.", "We must decide whether it should be blue.", "The doc must:",
-        "The box takes a newline and only displays the first line.", "Let me try, then we should be good to go.",
-    ],
-)  # fmt: skip
-def test_what_is_weighed_is_no_rule(text: str) -> None:
-    """Nor is a heading, or what is wrong."""
-    assert state_of(user(1, text), model(2, "Yes."), user(3, "Print it.")) == ["Last request: #3 Print it."]
 
 
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected. "
@@ -304,8 +255,8 @@ def test_what_was_taken_back(text: str) -> None:
 def test_a_status_that_is_no_more_all() -> None:
     """A file was edited since."""
     status = ran(2, "git status -s", " M a.go")
-    assert "Working tree: git status: M a.go #3" in state_of(user(1, "Load."), *status)
-    assert not [one for one in state_of(user(1, "Load."), *status, edit(4, "b.go")) if one.startswith("Working")]
+    assert "Git status: M a.go #3" in state_of(user(1, "Load."), *status)
+    assert not [one for one in state_of(user(1, "Load."), *status, edit(4, "b.go")) if one.startswith("Git")]
 
 
 def test_a_list_of_tasks_from_before_two_requests_is_of_other_work() -> None:
@@ -313,26 +264,6 @@ def test_a_list_of_tasks_from_before_two_requests_is_of_other_work() -> None:
     said = [user(1, "Load."), model(2, "Yes."), *tasks(3, "[pending] merge"), user(4, "Print."), model(5, "Yes.")]
     assert "Open tasks: #3 [pending] merge" in state_of(*said)
     assert not [one for one in state_of(*said, user(9, "Now mend them all.")) if one.startswith("Open tasks")]
-
-
-def test_what_was_not_taken_back() -> None:
-    """A request that begins alike is about something else."""
-    said = [user(1, "Never touch the lock file."), model(2, "Yes."), user(3, "Forget the last commit, mend it.")]
-    assert [line for line in state_of(*said) if line.startswith("Earlier")]
-
-
-def test_nothing_of_a_document_is_a_rule() -> None:
-    """Bullets of a plan, lines of a log, and questions that nobody answered."""
-    said = [
-        user(1, "Do this plan, and never push.\n\n# Plan\n- Never touch the lock.\n- Keep the order of rows."),
-        user(2, "It prints this now:\n[API] Never seen this row.\n12:00:01 only one row"),
-        TextSegment(3, SegmentKind.USER, '"Should it?"="(No answer provided)" "Must it?"="You decide"', "ask_user"),
-        model(4, "Yes."),
-        user(9, "Print them."),
-    ]  # fmt: skip
-    assert [line for line in state_of(*said) if line.startswith("Earlier")] == [
-        "Earlier instructions: #1 Do this plan, and never push."
-    ]
 
 
 def test_edited_files() -> None:
@@ -344,7 +275,7 @@ def test_edited_files() -> None:
 
 
 def test_the_newest_failure_in_a_small_room() -> None:
-    """Its command is cut; an older failure never takes its place, and says what passed since."""
+    """Its command is cut; an older failure never takes its place."""
     long = f"go test {' '.join(f'./pkg{n}/...' for n in range(14))}"
     older = ran(1, "npm run lint", "src/a.ts:3:4 lint/style/useImportType")
     said = [*older, *ran(3, "pytest -q", "1 passed in 0.1s"), *ran(5, long, "--- FAIL: TestA (0.00s)")]
@@ -352,37 +283,12 @@ def test_the_newest_failure_in_a_small_room() -> None:
         lines = told(said, room=room)
         assert lines[0].startswith("Failing: #6 go test ./pkg0") and lines[1] == "  --- FAIL: TestA (0.00s)"
     assert lines[2:] == [
-        "Failing: #2 npm run lint (#4 passed since: pytest -q)",
+        "Failing: #2 npm run lint",
         "  src/a.ts:3:4 lint/style/useImportType",
     ]
     assert told([*said[:2], *ran(3, "npm run lint:all", "src/b.ts:3:4 lint/style/useImportType")])[1:] == [
         "  src/b.ts:3:4 lint/style/useImportType"
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "When you commit, never use --no-verify.", "When the build fails, do not retry it.",
-        "Where the file exists, never overwrite it.", "Do the migration, but never drop a table.",
-        "I don't care about speed, but never drop a row.", "I don't need tests, never write any.",
-        "Would you please never push to main.", "Can you please only use pnpm.",
-    ],
-)  # fmt: skip
-def test_a_rule_behind_what_is_weighed(text: str) -> None:
-    """Behind a comma, or asked for politely."""
-    assert f"Earlier instructions: #1 {text}" in state_of(
-        user(1, text), model(2, "Yes."), user(3, "Load the rows now, all.")
-    )
-
-
-def test_older_rules_are_counted() -> None:
-    said = [user(n, f"Never touch file number {n}.") for n in range(1, 9)]
-    lines = state_of(*said, model(20, "Yes."), user(30, "Print it."))[1:]
-    assert len(lines) == 6 and lines[0] == "Earlier instructions: #8 Never touch file number 8."
-    assert lines[-1] == "  #3 Never touch file number 3. (2 older left out)"
-    lines = state_of(*said, user(9, "Never touch file number 1."), model(20, "Yes."), user(30, "Load the rows."))
-    assert lines[-1] == "  #4 Never touch file number 4. (2 older left out)"
 
 
 def test_a_failure_that_passed_later_says_where() -> None:

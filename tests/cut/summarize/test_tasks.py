@@ -15,7 +15,7 @@ from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.cut.summarize.state_header import SessionState
 from ctxkit.cut.summarize.tasks import Task, TaskReader
-from ctxkit.cut.units.text_segments import all_pieces
+from ctxkit.cut.units.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.memory.extract import notes_of
 from tests.cli.runner import lines
 from tests.cut.rank import test_episodes as episodes
@@ -112,6 +112,12 @@ TOOLS: list[tuple[str, list[Step], list[tuple[Name, str, str, str]]]] = [
     ("Beads, kept", [bash('bd create "a"', "Created issue: s-1"), bash("bd update s-1 --status blocked", "ok"),
                      bash("bd update s-1 --priority 1", "ok")], [(5, "s-1", "a", "blocked")]),
     ("Beads, deleted", [bash('bd create "a"', "Created issue: s-1"), bash("bd delete s-1", "ok")], []),
+    ("Beads, claimed", [bash('bd create "a"', "Created issue: s-1"), bash("bd update s-1 --claim --json", "ok")],
+     [(3, "s-1", "a", "in_progress")]),
+    ("Beads, closed by another", [bash('bd create "a"', "Created issue: s-1"),
+     bash("bd show s-1", "✓ s-1 · a   [● P2 · CLOSED]\nOwner: B")], []),
+    ("Beads, read on", [bash("bd update s-1 --claim", "…"), ("write_stdin", {"session_id": "1"},
+     "✓ Updated issue: s-1 — Pay")], [(4, "s-1", "Pay", "in_progress")]),
     ("Linear", [("mcp__linear__list_issues", {}, LINEAR)], [(2, "ABC-7", "Ship", "Todo")]),
     ("Linear, by its other id", [("mcp__linear__list_issues", {}, LINEAR), ("mcp__linear__update_issue", {"id": "u1",
      "state": "Done"}, '{"id":"u1","identifier":"ABC-7","title":"Ship","state":{"name":"Done"}}')], []),
@@ -146,6 +152,15 @@ def test_what_is_no_list(arguments: object) -> None:
 def test_what_is_no_task(result: str) -> None:
     """A tool may print anything."""
     assert told(("mcp__jira__search_issues", {}, result)) == []
+
+
+def test_a_reminder_says_what_others_did() -> None:
+    """Claude Code repeats all tasks now and then, with what subagents set."""
+    reader, notice = TaskReader(), 'task_reminder: {"content": [{"id": "1", "subject": "Pay", "status": "completed"}]}'
+    for place, piece in enumerate(all_pieces(messages(create(1, "Pay"), create(2, "Ship")))):
+        reader.add(place, piece)
+    reader.add(9, TextSegment(9, SegmentKind.NOTICE, f"<system-reminder>\n{notice}\n</system-reminder>"))
+    assert [task.text for task in reader.open] == ["Ship"]
 
 
 def test_a_call_without_an_id() -> None:

@@ -1,4 +1,4 @@
-"""The present of a session: the newest search, the working tree, ids."""
+"""The present of a session: the newest search, the working tree."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Content, Result
-from ctxkit.cut.summarize.tasks import TaskReader
+from ctxkit.cut.summarize.tasks import MadeCall, TaskReader
 from ctxkit.cut.summarize.working_state import WorkingState
-from ctxkit.cut.units.text_segments import SegmentKind, all_pieces
+from ctxkit.cut.units.text_segments import SegmentKind, TextSegment, all_pieces
 
 Step = tuple[str, dict[str, Any], str]
 """A tool, its arguments, and its result."""
@@ -51,7 +51,7 @@ HITS = "src/cart.py:12: def total\nsrc/cart.py:40: total()\ndocs/cart.md:3: tota
         ),
         ([("Grep", {"pattern": "a"}, "a.py:1: x"), ("Grep", {"pattern": "b"}, "No matches found")], None),
         ([("Grep", {"pattern": "a"}, "a.py:1: x"), bash("git log && grep b a.py", "c.py:1: b")], None),
-        ([("Grep", {"pattern": "a"}, "a.py:1: x\n.git/hooks/commit-msg:3: x")], "#2 a → a.py:1 and 1 other"),
+        ([("Grep", {"pattern": "a"}, "a.py:1: x\n.git/hooks/commit-msg:3: x")], "#2 a → a.py:1"),
         ([("Grep", {"pattern": "a" * 70}, "a.py:1: x")], f"#2 {'a' * 60} … → a.py:1"),
         ([("Grep", {"pattern": "a"}, "\n".join(f"f{n}.py:1: x" for n in range(99)))], None),
         ([bash("pytest -q", HITS)], None),
@@ -67,9 +67,9 @@ def test_the_working_tree() -> None:
     """Branch, last commit, pull request, and what is changed since; a commit ends the list."""
     status = bash("git status", "On branch fix/cart\nChanges not staged for commit:\n\tmodified:   src/cart.py\n\n"
                   "Untracked files:\n  (use \"git add\")\n\tnew.py\n")  # fmt: skip
-    assert said(status) == ["Working tree: branch fix/cart #2; git status: modified src/cart.py, ?? new.py #2"]
+    assert said(status) == ["Working tree: branch fix/cart #2", "Git status: modified src/cart.py, ?? new.py #2"]
     short = bash("git status -sb", "## main...origin/main\n M a.py\n?? b.py")
-    assert said(short) == ["Working tree: branch main #2; git status: M a.py, ?? b.py #2"]
+    assert said(short) == ["Working tree: branch main #2", "Git status: M a.py, ?? b.py #2"]
     commit = bash("git commit -qam x && git push", "[fix/cart 1a2b3c4] Mend the cart\n 1 file changed")
     assert said(status, commit)[0] == "Working tree: branch fix/cart #4; last commit 1a2b3c4 Mend the cart #4"
     for moved in ("git reset --soft HEAD~1", "git rebase main", "git pull --rebase"):
@@ -85,20 +85,18 @@ def test_the_working_tree() -> None:
     assert said(bash("git checkout -- a.py", "")) == []
 
 
-def test_ids() -> None:
-    """What tools named last, the newest first; nothing of what was read or searched, and nothing of long output."""
-    job = bash("gh run list", "queued 12345678901")
-    assert said(job, bash("docker ps", "3fa1b2c4d5e6 up")) == ["Newest ids: 3fa1b2c4d5e6 #4, 12345678901 #2"]
-    assert said(bash("rg -n x", "a.py:1: 12345678901"), ("Read", {"file_path": "a"}, "99999999999")) == [
-        "Found last: #2 rg -n x → a.py:1"
-    ]
-    assert said(bash("cat log", "12345678901\n" * 900)) == []
-    key = "access_token$production$" + "vtf0ecjczxfjhb4u$" + "05f8b546298f83e1" * 2
-    assert said(bash("cat env", f"KEY={key}")) == []
+def test_places_in_a_file_that_is_edited_since() -> None:
+    """They may be others now."""
+    state = WorkingState()
+    state.add(MadeCall(1, 0, {"pattern": "total"}, TextSegment(2, SegmentKind.RESULT, HITS, "Grep")))
+    state.edits("/work/other.py")
+    assert [*state.lines(Names.of({1, 2}), str)]
+    state.edits("/work/src/cart.py")
+    assert not [*state.lines(Names.of({1, 2}), str)]
 
 
 def test_only_what_is_covered() -> None:
     """What a message says that stays in the context is not said again."""
-    steps = [bash("docker ps", "3fa1b2c4d5e6 up"), ("Grep", {"pattern": "total"}, HITS)]
-    assert said(*steps, covered=Names.of({1, 2})) == ["Newest ids: 3fa1b2c4d5e6 #2"]
+    steps = [bash("git checkout main", "Switched to branch 'main'"), ("Grep", {"pattern": "total"}, HITS)]
+    assert said(*steps, covered=Names.of({1, 2})) == ["Working tree: branch main #2"]
     assert said(*steps, covered=Names.of({3, 4})) == ["Found last: #4 total → src/cart.py:12,40, docs/cart.md:3"]

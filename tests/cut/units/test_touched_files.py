@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxkit.core.derive.files import FileTouch, How
 from ctxkit.cut.units.text_segments import SegmentKind, TextSegment
 from ctxkit.cut.units.touched_files import touched
@@ -40,3 +42,31 @@ def test_a_file_is_listed_once_whatever_the_folder() -> None:
 
 def test_a_path_is_one_line() -> None:
     assert [file.line for file in touched([piece(1, "a\nb.py", "read")])] == ["a b.py"]
+
+
+def script(name: int, path: str, how: How, output: str) -> list[TextSegment]:
+    """A call of a shell that touches a file, and what it prints."""
+    asked = TextSegment(
+        name, SegmentKind.INPUT, "…", "Bash", "command", touches=(FileTouch(path, how),), call=f"c{name}"
+    )
+    return [asked, TextSegment(name + 1, SegmentKind.RESULT, output, "Bash", call=f"c{name}")]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "", "(Bash completed with no output)", "Chunk ID: 1\nProcess exited with code 0\nOutput:\n",
+        "total 3\ncat: src/a.py: No such file or directory",
+    ],
+)  # fmt: skip
+def test_what_a_script_did_not_read(output: str) -> None:
+    """It goes on where a file is missing; what printed nothing read nothing. What it writes prints nothing."""
+    assert touched(script(1, "src/a.py", "read", output)) == []
+    assert [file.text for file in touched(script(1, "src/a.py", "read", "x = 1"))] == ["src/a.py"]
+    assert [file.text for file in touched(script(1, "src/a.py", "write", ""))] == ["src/a.py"]
+
+
+def test_deleted_by_another_name() -> None:
+    """A script names it from another folder."""
+    calls = [piece(1, "/w/src/a.py", "edit"), piece(2, "b.py", "edit")]
+    assert touched([*calls, *script(3, "src/a.py", "delete", ""), *script(5, "/w/b.py", "delete", "")]) == []
