@@ -24,8 +24,8 @@ from ctxkit.errors import ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.database import Database, QueryResult, parquet, too_long
 from ctxkit.fleet.tables import TABLES
 from ctxkit.fleet.views import VIEWS
+from ctxkit.settings.config import Config, load
 from ctxkit.store.atomic import create
-from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import user_config
 
 LARGEST = 1 << 20

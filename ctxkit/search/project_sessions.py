@@ -34,7 +34,7 @@ from ctxkit.formats.session_folders import (
     session_id,
 )
 from ctxkit.search.resumed import untouched
-from ctxkit.store.config import load
+from ctxkit.settings.config import load
 from ctxkit.store.sidecar import user_cache, user_config
 from ctxkit.store.source import start_of
 

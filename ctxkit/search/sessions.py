@@ -36,7 +36,7 @@ from ctxkit.search.project_sessions import (
 )
 from ctxkit.search.prompt_history import history_file, lost_sessions
 from ctxkit.search.resumed import Origin, origins
-from ctxkit.store.config import load
+from ctxkit.settings.config import load
 from ctxkit.store.folder import START, FolderEntry, Known, logs_of, named, walk
 from ctxkit.store.index import Index, settled
 from ctxkit.store.opening import cannot_open

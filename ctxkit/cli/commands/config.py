@@ -13,9 +13,9 @@ from ctxkit.cli.options import UnpickedLog, takes
 from ctxkit.cli.terminal import error_report, streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage, Warned
-from ctxkit.logfile.log_config import ConfigChange, Configured, as_typed, overridden
-from ctxkit.store.config import Setting
-from ctxkit.store.keys import written
+from ctxkit.settings.config import Setting
+from ctxkit.settings.keys import written
+from ctxkit.settings.log_config import ConfigChange, Configured, as_typed, overridden
 
 ACTIONS: dict[str, tuple[str, ...]] = {
     "show": (), "get": ("KEY",), "set": ("KEY", "VALUE"), "unset": ("KEY",), "accept": (),

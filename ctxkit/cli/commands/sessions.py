@@ -29,7 +29,7 @@ from ctxkit.store.folder import without_sidecars
 
 if TYPE_CHECKING:
     from ctxkit.search.match import MentionSearch
-    from ctxkit.store.config import Config
+    from ctxkit.settings.config import Config
 
 
 TOGETHER = 32
@@ -274,7 +274,7 @@ def _matches(mentioned: MentionSearch | None, found: Found) -> Callable[[Session
 
 def _config() -> Config:
     """The settings of the working folder."""
-    from ctxkit.store.config import load
+    from ctxkit.settings.config import load
     from ctxkit.store.sidecar import user_config
 
     try:

@@ -9,8 +9,8 @@ from ctxkit.cli.terminal.layout import wrap_width
 from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import USUAL
-from ctxkit.logfile.log_config import as_typed
-from ctxkit.store.config import Setting
+from ctxkit.settings.config import Setting
+from ctxkit.settings.log_config import as_typed
 
 
 def listed(rows: list[tuple[str, Setting]]) -> Iterator[Line]:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from ctxkit.core.text.utf8 import is_sound
 from ctxkit.errors import BadConfig, CannotCreate, CtxkitError, NoPermission, NothingChanges, Usage
-from ctxkit.logfile.assembly_sources import missing
-from ctxkit.store import config, profiles, said_config, tomledit, tomlread
-from ctxkit.store.config import ONLY, Config, Setting, Unsaid, key_of
+from ctxkit.settings import config, profiles, said_config, tomledit, tomlread
+from ctxkit.settings.config import ONLY, Config, Setting, Unsaid, key_of
+from ctxkit.settings.keys import OWNER, Key, written
+from ctxkit.settings.named_files import missing
 from ctxkit.store.folder import sidecar_name
-from ctxkit.store.keys import OWNER, Key, written
 from ctxkit.store.opening import require_file
 from ctxkit.store.private import make_private
 from ctxkit.store.sidecar import Sidecar, user_config

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import BadConfig, CannotCreate
-from ctxkit.store.config import load
-from ctxkit.store.keys import KEYS
-from ctxkit.store.said_config import VARIABLE, accept_line, is_said, note, note_of, own, write
+from ctxkit.settings.config import load
+from ctxkit.settings.keys import KEYS
+from ctxkit.settings.said_config import VARIABLE, accept_line, is_said, note, note_of, own, write
 from ctxkit.store.sidecar import Sidecar
 
 COUNTS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import BadConfig, ReadFailed
-from ctxkit.store.tomlread import flat, header, line_of, lines, parse, read
+from ctxkit.settings.tomlread import flat, header, line_of, lines, parse, read
 
 TEXT = """# c
 model = "m"

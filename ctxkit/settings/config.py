@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ctxkit.errors import BadConfig, CtxkitError, ReadFailed, reason_of
-from ctxkit.store import said_config, tomlread
-from ctxkit.store.keys import AGENT_KEYS, INSTEAD, KEYS, OWNER, Key
+from ctxkit.settings import said_config, tomlread
+from ctxkit.settings.keys import AGENT_KEYS, INSTEAD, KEYS, OWNER, Key
 
 PREFIX = "CTXKIT_"
 OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FORMAT", "CTXKIT_OFFLINE"}) | {

@@ -21,7 +21,9 @@ COLORS = ("red", "green", "yellow", "magenta", "cyan")
 AGENTS = "agents.NAME."
 """How the keys of one agent begin."""
 OWNER = "owner"
-"""A key of a sidecar that is no setting: whose the log is (`store/sidecar.py`)."""
+"""A key of a sidecar that is no setting: whose the log is."""
+OWNED_LINE = f'{OWNER} = "ctxkit"'
+"""The line of a sidecar's config by which ctxkit notes that it made the log."""
 FILE = "file:"
 """Before the path of a file whose content is the text."""
 COMMAND = "command:"

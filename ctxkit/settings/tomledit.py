@@ -1,6 +1,6 @@
 """Changes one key of a config file's text; comments, order and formatting of everything else stay.
 
-Pipeline: `logfile/log_config.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line
+Pipeline: `settings/log_config.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line
 that `init` wrote commented out is filled in, and commented out again when the key is unset. The result is always read
 again and compared with the wanted settings: a file that cannot be changed safely is not changed.
 """
@@ -11,7 +11,7 @@ import re
 from copy import deepcopy
 from typing import Any
 
-from ctxkit.store.tomlread import dotted, header
+from ctxkit.settings.tomlread import dotted, header
 
 Path = tuple[str, ...]
 

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoPermission, NoSuchLog, NothingChanges, Usage
-from ctxkit.logfile.log_config import Configured, as_typed, left_behind, overridden
-from ctxkit.store.config import load, variable_of
-from ctxkit.store.keys import KEYS, Key
-from ctxkit.store.profiles import PROFILES, profile
-from ctxkit.store.tomledit import with_key
+from ctxkit.settings.config import load, variable_of
+from ctxkit.settings.keys import KEYS, Key
+from ctxkit.settings.log_config import Configured, as_typed, left_behind, overridden
+from ctxkit.settings.profiles import PROFILES, profile
+from ctxkit.settings.tomledit import with_key
 from tests.cli.runner import PYTHON, SMALL, ctxkit, process
 
 PRIVATE = {key.name for key in KEYS if key.trust == "never"}

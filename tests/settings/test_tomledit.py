@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.store.tomledit import CannotEdit, toml, with_key, without_key
+from ctxkit.settings.tomledit import CannotEdit, toml, with_key, without_key
 
 WINDOW = ("window", "default")
 

@@ -8,6 +8,7 @@ small file of the user's own state folder, one for each path, so that no two pro
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +16,14 @@ from typing import TYPE_CHECKING
 
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import CannotCreate, CtxkitError, reason_of
-from ctxkit.store import tomlread
+from ctxkit.settings import tomlread
+from ctxkit.settings.keys import OWNED_LINE, OWNER
 from ctxkit.store.private import make_private, user_state
 
 if TYPE_CHECKING:
     from ctxkit.store.sidecar import Sidecar
+
+_OWNED = re.compile(rf"""^[ \t]*{OWNER}[ \t]*=[ \t]*(["'])ctxkit\1""", re.M)
 
 FOLDER = "config"
 """The folder of the notes, in the user's state folder."""
@@ -89,11 +93,18 @@ def write(sidecar: Sidecar, text: str, env: Mapping[str, str], *, sets: bool) ->
     return ""
 
 
+def is_own(sidecar: Sidecar) -> bool:
+    """Whether the sidecar's config says that the log is the user's (`OWNED_LINE`); not if it cannot be read."""
+    try:
+        found = tomlread.read(sidecar.config_path)
+    except CtxkitError:  # whoever loads the config reports it
+        return False
+    return found is not None and _OWNED.search(found.text.partition("\n[")[0]) is not None
+
+
 def own(sidecar: Sidecar, env: Mapping[str, str]) -> None:
     """Note in the config that the log is the user's. Raises CannotCreate, NoPermission, BadConfig, ReadFailed."""
-    from ctxkit.store.sidecar import OWNED_LINE
-
-    if not sidecar.is_own():
+    if not is_own(sidecar):
         before = tomlread.read(sidecar.config_path)
         write(sidecar, f"{OWNED_LINE}\n{'' if before is None else before.text}", env, sets=before is not None)
 

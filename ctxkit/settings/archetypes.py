@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ctxkit.errors import BadConfig, NoSuchLog
-from ctxkit.logfile.assembly_sources import INSIDE, missing
-from ctxkit.store import tomlread
-from ctxkit.store.config import require
-from ctxkit.store.keys import AGENT_KEYS, FILE, Key
+from ctxkit.settings import tomlread
+from ctxkit.settings.config import require
+from ctxkit.settings.keys import AGENT_KEYS, FILE, Key
+from ctxkit.settings.named_files import INSIDE, missing
 
 FOLDER = "archetypes"
 """The folder beside the user's config in which an archetype is found by its name alone."""
