@@ -45,7 +45,7 @@ from ctxkit.logfile.append import check_id, strange_roles
 from ctxkit.logfile.open import NOW
 from ctxkit.settings.config import Config
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
-from ctxkit.store.sidecar import user_config
+from ctxkit.store.private import user_config
 from ctxkit.store.source import Source
 from ctxkit.when import with_zone
 
@@ -301,10 +301,9 @@ def typed(text: str | None) -> str | None:
 
 def set_own_zone(*, utc: bool = False) -> None:
     """Set the zone from the user's own config, if no log is opened."""
-    from ctxkit.settings.config import load
-    from ctxkit.store.sidecar import user_config
+    from ctxkit.settings.config import load_user
 
-    set_zone(load(None, None, os.environ, user_config(os.environ), tolerant=True), utc=utc)
+    set_zone(load_user(os.environ), utc=utc)
 
 
 def now_of(log: Log) -> str:

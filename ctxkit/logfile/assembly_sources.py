@@ -18,8 +18,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage, reason_of
 from ctxkit.formats.columns import Columns
-from ctxkit.settings.config import key_of
-from ctxkit.settings.keys import COMMAND, FILE
+from ctxkit.settings.keys import COMMAND, FILE, key_of
 from ctxkit.settings.named_files import LARGEST, configured_files, decoded, text_of
 
 if TYPE_CHECKING:

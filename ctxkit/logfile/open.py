@@ -38,7 +38,8 @@ from ctxkit.logfile.read import content_of as content_in
 from ctxkit.logfile.stubs import stubbed
 from ctxkit.settings.config import Config, Unsaid, load
 from ctxkit.settings.said_config import accept_line
-from ctxkit.store.sidecar import Sidecar, user_cache, user_config
+from ctxkit.store.private import user_cache, user_config
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.logfile.assembly_sources import folder_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source
-from ctxkit.settings.config import key_of
+from ctxkit.settings.keys import key_of
 from ctxkit.settings.named_files import missing
 from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.snapshot import prefixes

@@ -40,7 +40,8 @@ from ctxkit.settings.config import load
 from ctxkit.store.folder import START, FolderEntry, Known, logs_of, named, walk
 from ctxkit.store.index import Index, settled
 from ctxkit.store.opening import cannot_open
-from ctxkit.store.sidecar import Sidecar, user_cache, user_config
+from ctxkit.store.private import user_cache, user_config
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshot_files import FOLDER
 from ctxkit.store.source import open_log
 

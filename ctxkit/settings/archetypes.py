@@ -12,10 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ctxkit.errors import BadConfig, NoSuchLog
-from ctxkit.settings import tomlread
-from ctxkit.settings.config import require
-from ctxkit.settings.keys import AGENT_KEYS, FILE, Key
+from ctxkit.settings.keys import AGENT_KEYS, FILE, Key, require
 from ctxkit.settings.named_files import INSIDE, missing
+from ctxkit.settings.tomlread import read
 
 FOLDER = "archetypes"
 """The folder beside the user's config in which an archetype is found by its name alone."""
@@ -33,15 +32,13 @@ def read_archetype(name: str, user: Path, after: str = UNCHANGED) -> tuple[Path,
     kept = user.parent / FOLDER / f"{name}.toml"
     if not file.exists() and not PurePosixPath(name).parent.name and kept.exists():
         file = kept
-    found = tomlread.read(file)
+    found = read(file)
     if found is None:
         hint = f"a TOML file with {', '.join(AGENT_KEYS)}; by its name alone it is looked for in {kept.parent}"
         raise NoSuchLog(f"--agent-config {name}: no such file{after}", hint)
-    values = tomlread.parse(file, found.text)
-    lines = tomlread.lines(found.text)
     made = {}
-    for word, value in values.items():
-        place = f"{file}:{tomlread.line_of(lines, word)}: "
+    for word, value in found.table().items():
+        place = f"{found.place(word)}: "
         key = AGENT_KEYS.get(word)
         if key is None:
             raise BadConfig(f"{place}unknown key {word[:80]}{after}", f"its keys: {', '.join(AGENT_KEYS)}")

@@ -1,8 +1,8 @@
 """Changes one key of a config file's text; comments, order and formatting of everything else stay.
 
-Pipeline: `settings/log_config.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line
-that `init` wrote commented out is filled in, and commented out again when the key is unset. The result is always read
-again and compared with the wanted settings: a file that cannot be changed safely is not changed.
+Pipeline: `log_config.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line that
+`init` wrote commented out is filled in. The result is always read again and compared with the wanted settings: a file
+that cannot be changed safely is not changed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import re
 from copy import deepcopy
 from typing import Any
 
-from ctxkit.settings.tomlread import dotted, header
-
-Path = tuple[str, ...]
+from ctxkit.settings.keys import KeyPath, is_table
+from ctxkit.settings.tomlread import header
 
 _COMMENTED = re.compile(
     r"""(\s*)\#\s?([\w-]+)\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]\#]*\]|[^\s\#"'\[]+)([ \t]*(?:\#.*)?)""", re.VERBOSE
@@ -25,7 +24,7 @@ class CannotEdit(ValueError):
     """The file is TOML, but this key cannot be changed without changing something else."""
 
 
-def with_key(text: str, path: Path, value: Any) -> str:
+def with_key(text: str, path: KeyPath, value: Any) -> str:
     """`text` with `path` set to `value`. Raises CannotEdit."""
     wanted = _wanted(text, path, value)
     for made in (_uncommented(text, path, value), _set(text, path, value)):
@@ -34,17 +33,14 @@ def with_key(text: str, path: Path, value: Any) -> str:
     raise CannotEdit
 
 
-def without_key(text: str, path: Path, *, comment: str, default: str, known: bool) -> str:
-    """`text` without `path`. A line with the `comment` of `init` is commented out again, with `default` as its value.
-
-    `known`: the key is in the table of keys; else the header of its table is removed with the last key. Raises
+def without_key(text: str, path: KeyPath) -> str:
+    """`text` without `path`; the header of an agent, or of a table that nobody knows, goes with its last key. Raises
     CannotEdit.
     """
-    wanted = _wanted(text, path, None)
-    for made in (_commented_out(text, path, comment, default), _unset(text, path, known=known)):
-        if made is not None and _holds(made, wanted) and not _has(made, path):
-            return made
-    raise CannotEdit
+    made = _unset(text, path)
+    if made is None or not _holds(made, _wanted(text, path, None)) or _has(made, path):
+        raise CannotEdit
+    return made
 
 
 def toml(value: Any) -> str:
@@ -54,7 +50,7 @@ def toml(value: Any) -> str:
     return str(tomlkit.item(value).as_string())
 
 
-def _wanted(text: str, path: Path, value: Any) -> dict[str, Any]:
+def _wanted(text: str, path: KeyPath, value: Any) -> dict[str, Any]:
     import tomllib
 
     found = tomllib.loads(text)
@@ -79,7 +75,7 @@ def _holds(text: str, wanted: dict[str, Any]) -> bool:
         return False
 
 
-def _has(text: str, path: Path) -> bool:
+def _has(text: str, path: KeyPath) -> bool:
     import tomllib
 
     at: Any = tomllib.loads(text)
@@ -98,7 +94,7 @@ def _pruned(table: Any) -> Any:
     return {key: value for key, value in inner.items() if value != {}}
 
 
-def _uncommented(text: str, path: Path, value: Any) -> str | None:
+def _uncommented(text: str, path: KeyPath, value: Any) -> str | None:
     """The text with the commented-out line of this key filled in; None if there is no such line."""
     table = ""
     lines = text.split("\n")
@@ -114,23 +110,7 @@ def _uncommented(text: str, path: Path, value: Any) -> str | None:
     return None
 
 
-def _commented_out(text: str, path: Path, comment: str, default: str) -> str | None:
-    """The text with the line of this key commented out again; None if `init` did not write the line."""
-    table = ""
-    lines = text.split("\n")
-    for i, line in enumerate(lines):
-        above = header(line)
-        if above is not None:
-            table = above
-        elif line.endswith(f"# {comment}") and not line.lstrip().startswith("#"):
-            leaf = line.split("=", 1)[0]
-            if ".".join(filter(None, (table, dotted(leaf)))) == ".".join(path):
-                lines[i] = f"# {leaf.strip()} = {default}  # {comment}"
-                return "\n".join(lines)
-    return None
-
-
-def _set(text: str, path: Path, value: Any) -> str | None:
+def _set(text: str, path: KeyPath, value: Any) -> str | None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -156,10 +136,11 @@ def _spaced(before: str, after: str) -> str:
     return after
 
 
-def _unset(text: str, path: Path, *, known: bool) -> str | None:
+def _unset(text: str, path: KeyPath) -> str | None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
+    known = is_table(path[:-1]) and path[0] != "agents"  # the header of an unknown table is a mistake by itself
     try:
         document = tomlkit.parse(text)
         tables: list[Any] = [document]

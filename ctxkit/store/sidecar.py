@@ -30,7 +30,6 @@ from ctxkit.store.durable_append import append_line, check_unchanged, create_log
 from ctxkit.store.folder import sidecar_name
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
-from ctxkit.store.private import home
 from ctxkit.store.source import SeenLog, Source, open_log
 
 _NOWHERE = Path(os.devnull) / "ignored"
@@ -251,28 +250,6 @@ def _grown(log: Path | None, seen: SeenLog | None) -> bool:
         return log is not None and seen is not None and os.stat(log).st_size != seen.size
     except OSError:
         return True
-
-
-def user_config(env: Mapping[str, str]) -> Path:
-    """The user's own config file, which may not exist: `$XDG_CONFIG_HOME/ctxkit/config.toml`, else under ~/.config.
-
-    A relative XDG_CONFIG_HOME is ignored, as its specification demands.
-    """
-    given = env.get("XDG_CONFIG_HOME", "")
-    base = Path(given) if os.path.isabs(given) else home(env) / ".config"
-    return base / "ctxkit" / "config.toml"
-
-
-def user_cache(env: Mapping[str, str]) -> Path:
-    """The folder of caches, which may not exist: `$XDG_CACHE_HOME/ctxkit`, else under ~/.cache."""
-    given = env.get("XDG_CACHE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home(env) / ".cache") / "ctxkit"
-
-
-def user_data(env: Mapping[str, str]) -> Path:
-    """The folder of the user's own data, which may not exist: `$XDG_DATA_HOME/ctxkit`, else under ~/.local/share."""
-    given = env.get("XDG_DATA_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home(env) / ".local/share") / "ctxkit"
 
 
 class HeldSidecar(Sidecar):

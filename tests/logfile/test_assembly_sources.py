@@ -14,7 +14,7 @@ from ctxkit.core.assembly import Assembled
 from ctxkit.errors import BadConfig, CtxkitError, NoSuchLog, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import words_of
 from ctxkit.settings.named_files import FILES, LARGEST
-from ctxkit.store.sidecar import user_config
+from ctxkit.store.private import user_config
 from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.validators.anthropic_rules import problems as anthropic_problems
 from tests.validators.openai_rules import problems as openai_problems

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import NoPermission
-from ctxkit.settings.config import key_of
+from ctxkit.settings.keys import key_of
 from ctxkit.settings.named_files import LARGEST, configured_files, decoded, missing
 from tests.cli.runner import ctxkit, good, small
 

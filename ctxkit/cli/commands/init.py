@@ -67,7 +67,7 @@ def command(
     create_log(path)
     folder = sidecar or (str(beside.folder) if path.is_symlink() else f"{path}.ctxkit")
     try:
-        not_noted = said_config.write(beside, text, os.environ, sets=True)
+        not_noted = said_config.write(beside, text, os.environ)
     except CtxkitError as error:
         error.message += f"; the log {path} was created, without a config"
         raise
