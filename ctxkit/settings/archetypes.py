@@ -14,7 +14,7 @@ from typing import Any
 from ctxkit.errors import BadConfig, NoSuchLog
 from ctxkit.settings.keys import AGENT_KEYS, FILE, Key, require
 from ctxkit.settings.named_files import INSIDE, missing
-from ctxkit.settings.tomlread import read
+from ctxkit.settings.tomlread import leads_out, read
 
 FOLDER = "archetypes"
 """The folder beside the user's config in which an archetype is found by its name alone."""
@@ -56,7 +56,7 @@ def _absolute(key: Key, value: Any, folder: Path, place: str, after: str) -> Any
         known = folder / path
         while not known.exists() and known != folder:  # what comes before a pattern
             known = known.parent
-        if ".." in PurePosixPath(path).parts or not _is_inside(folder / path, folder) or not _is_inside(known, folder):
+        if ".." in PurePosixPath(path).parts or leads_out(folder / path, folder) or leads_out(known, folder):
             text = f"{place}{path}: a path that leads out of the folder of the archetype{after}"
             raise BadConfig(text, f"set it yourself: ctxkit config --user set agents.NAME.{key.name.split('.')[-1]} …")
     found = [f"{folder}{INSIDE}{os.path.relpath(folder / path, folder)}" for path in paths]
@@ -66,7 +66,3 @@ def _absolute(key: Key, value: Any, folder: Path, place: str, after: str) -> Any
     if not paths:
         return value
     return found if key.several else f"{FILE}{found[0]}"
-
-
-def _is_inside(path: Path, folder: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

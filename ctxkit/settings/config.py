@@ -28,6 +28,7 @@ from ctxkit.settings.keys import (
     key_of,
     require,
     variable_of,
+    written,
 )
 from ctxkit.settings.tomlread import TomlFile, read
 from ctxkit.store.private import user_config
@@ -60,6 +61,11 @@ class Setting(NamedTuple):
     origin: str
     written: Any = None
 
+    @property
+    def typed(self) -> str:
+        """The value as it is typed; "" if there is none."""
+        return "" if self.written is None else written(self.written)
+
 
 class Config:
     """The settings in force. `config["window.min"]` is a value: durations in seconds (0 = off), percent as numbers.
@@ -86,21 +92,16 @@ class Config:
         self._accept = accept
 
     def __getitem__(self, name: str) -> Any:
-        return self.setting(name).value
+        return self.source(name)[1].value
 
     def origin(self, name: str) -> str:
         """The origin of the value of `name`."""
-        return self.setting(name).origin
-
-    def setting(self, name: str) -> Setting:
-        """The setting of `name`: that of the agent which `for_agent` named comes before the one of files.
-
-        Flags, arguments and environment variables of `name` itself come before both.
-        """
-        return self.source(name)[1]
+        return self.source(name)[1].origin
 
     def source(self, name: str) -> tuple[str, Setting]:
-        """The setting of `name` as `setting` gives it, and the name of its key (`agents.frodo.limit`)."""
+        """The setting of `name`, and its key (`agents.frodo.limit`): that of the agent which `for_agent` named comes
+        before the one of files. Flags, arguments and environment variables of `name` itself come before both.
+        """
         held = self.settings[name]
         if self.agent is None or name not in _OWN:
             return name, held

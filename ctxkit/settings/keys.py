@@ -469,8 +469,7 @@ def is_key(path: KeyPath) -> bool:
 
 def is_table(path: KeyPath) -> bool:
     """Whether a path is the name of a table of keys."""
-    above = ".".join((*path, ""))
-    return any(name.startswith(above) for name in _TABLE) or (len(path) == 2 and path[0] == "agents")
+    return any(name.startswith(".".join(path) + ".") for name in _TABLE) or (path[0] == "agents" and len(path) == 2)
 
 
 def agent_of(name: str) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from ctxkit.core.text.utf8 import is_sound
 from ctxkit.errors import BadConfig, CannotCreate, CtxkitError, NoPermission, NothingChanges, Usage
 from ctxkit.settings import config, said_config, tomledit
 from ctxkit.settings.config import ONLY, Config, Setting, Unsaid
-from ctxkit.settings.keys import Key, KeyPath, agent_of, is_key, key_of, require, variable_of, written
+from ctxkit.settings.keys import Key, KeyPath, agent_of, is_key, key_of, require, variable_of
 from ctxkit.settings.named_files import missing
 from ctxkit.settings.tomlread import TomlFile, leads_out, read
 from ctxkit.store.folder import sidecar_name
@@ -107,18 +107,14 @@ class Configured:
         if not is_sound(f"{name}{text}"):
             raise BadConfig(f"{name}: what was typed is not UTF-8{UNCHANGED}")
         value = key.typed(text)
-        require(key, name, value, after=UNCHANGED)
+        found = require(key, name, value, after=UNCHANGED)
         if not self.own and not key.counts_from_folder(value):
             what = f"{name}: a path that leads out of the log's folder" if key.trust == "inside" else name
             raise BadConfig(
                 f"{what} {ONLY}{UNCHANGED}", f"ctxkit config --user set {shlex.quote(name)} {shlex.quote(text)}"
             )
-
-        paths = key.paths(key.read(value))
-        if paths:
-            wrong = "; ".join(missing(self.folder, key, paths))
-            if wrong:
-                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "write paths relative to the log's folder")
+        if wrong := "; ".join(missing(self.folder, key, key.paths(found))):
+            raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "write paths relative to the log's folder")
 
         def plan(before: str, paths: list[KeyPath]) -> str:
             return tomledit.with_key(before, paths[-1] if paths else path, value)
@@ -138,15 +134,15 @@ class Configured:
         for word, value in values.items():
             if word in there and there[word].written != value:
                 text = f"agents.{agent}.{word} is set to something else ({there[word].origin}){UNCHANGED}"
-                raise CannotCreate(text, "another name, or ctxkit config --user unset " + f"agents.{agent}.{word}")
+                raise CannotCreate(text, f"another name, or ctxkit config --user unset agents.{agent}.{word}")
+        if values.keys() <= there.keys():
+            return None
 
         def plan(before: str, paths: list[KeyPath]) -> str:
             for word, value in values.items():
                 before = tomledit.with_key(before, ("agents", agent, word), value)
             return before
 
-        if values.keys() <= there.keys():
-            return None
         return self._change(f"agents.{agent}.window", plan, dry_run=False)
 
     def unset(self, name: str, *, dry_run: bool = False) -> ConfigChange:
@@ -315,8 +311,3 @@ def overridden(name: str, env: Mapping[str, str]) -> str | None:
     """The environment variable that comes before the files, if it is set."""
     variable = variable_of(key_of(name))
     return variable if variable and env.get(variable) else None
-
-
-def as_typed(setting: Setting) -> str:
-    """A setting's value as it is typed; "" if there is none."""
-    return "" if setting.written is None else written(setting.written)

@@ -8,11 +8,10 @@ that cannot be changed safely is not changed.
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from typing import Any
 
-from ctxkit.settings.keys import KeyPath, is_table
-from ctxkit.settings.tomlread import header
+from ctxkit.settings.keys import KeyPath, is_key
+from ctxkit.settings.tomlread import flat, header
 
 _COMMENTED = re.compile(
     r"""(\s*)\#\s?([\w-]+)\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]\#]*\]|[^\s\#"'\[]+)([ \t]*(?:\#.*)?)""", re.VERBOSE
@@ -26,9 +25,9 @@ class CannotEdit(ValueError):
 
 def with_key(text: str, path: KeyPath, value: Any) -> str:
     """`text` with `path` set to `value`. Raises CannotEdit."""
-    wanted = _wanted(text, path, value)
+    wanted = _others(text, path) | {path: repr(value)}
     for made in (_uncommented(text, path, value), _set(text, path, value)):
-        if made is not None and _holds(made, wanted):
+        if made is not None and _settings(made) == wanted:
             return made
     raise CannotEdit
 
@@ -38,7 +37,7 @@ def without_key(text: str, path: KeyPath) -> str:
     CannotEdit.
     """
     made = _unset(text, path)
-    if made is None or not _holds(made, _wanted(text, path, None)) or _has(made, path):
+    if made is None or made == text or _settings(made) != _others(text, path):
         raise CannotEdit
     return made
 
@@ -50,48 +49,19 @@ def toml(value: Any) -> str:
     return str(tomlkit.item(value).as_string())
 
 
-def _wanted(text: str, path: KeyPath, value: Any) -> dict[str, Any]:
-    import tomllib
-
-    found = tomllib.loads(text)
-    at: Any = found
-    for part in path[:-1]:
-        at = at.setdefault(part, {}) if isinstance(at, dict) else None
-        if not isinstance(at, dict):
-            raise CannotEdit
-    if value is None:
-        at.pop(path[-1], None)
-    else:
-        at[path[-1]] = deepcopy(value)
-    return found
-
-
-def _holds(text: str, wanted: dict[str, Any]) -> bool:
+def _settings(text: str) -> dict[KeyPath, str] | None:
+    """What a text sets, without empty tables; types are told apart, as 1 is not true. None if it is not TOML."""
     import tomllib
 
     try:
-        return bool(_pruned(tomllib.loads(text)) == _pruned(wanted))
+        return {path: repr(value) for path, value in flat(tomllib.loads(text)) if value != {}}
     except tomllib.TOMLDecodeError:
-        return False
+        return None
 
 
-def _has(text: str, path: KeyPath) -> bool:
-    import tomllib
-
-    at: Any = tomllib.loads(text)
-    for part in path:
-        if not isinstance(at, dict) or part not in at:
-            return False
-        at = at[part]
-    return True
-
-
-def _pruned(table: Any) -> Any:
-    """The settings without empty tables, in a form that compares types too, as 1 is not true."""
-    if not isinstance(table, dict):
-        return [type(table).__name__, repr(table)]
-    inner = {key: _pruned(value) for key, value in table.items()}
-    return {key: value for key, value in inner.items() if value != {}}
+def _others(text: str, path: KeyPath) -> dict[KeyPath, str]:
+    """What a text sets besides `path` and what is below it."""
+    return {other: value for other, value in (_settings(text) or {}).items() if other[: len(path)] != path}
 
 
 def _uncommented(text: str, path: KeyPath, value: Any) -> str | None:
@@ -140,7 +110,7 @@ def _unset(text: str, path: KeyPath) -> str | None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    known = is_table(path[:-1]) and path[0] != "agents"  # the header of an unknown table is a mistake by itself
+    known = is_key(path) and path[0] != "agents"  # the table of an unknown key may be a mistake by itself
     try:
         document = tomlkit.parse(text)
         tables: list[Any] = [document]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoPermission, NoSuchLog, NothingChanges, Usage
 from ctxkit.settings.config import load
 from ctxkit.settings.keys import KEYS, Key, variable_of
-from ctxkit.settings.log_config import Configured, as_typed, left_behind, overridden
+from ctxkit.settings.log_config import Configured, left_behind, overridden
 from ctxkit.settings.profiles import PROFILES, profile
 from ctxkit.settings.tomledit import with_key
 from tests.cli.runner import PYTHON, SMALL, ctxkit, process
@@ -100,7 +100,7 @@ def test_right_values(key: Key, log: Path, tmp_path: Path) -> None:
     found = of(None if own else log)
     found.set(named(key), typed(key))
     setting = found.get(named(key))
-    assert as_typed(setting).replace(",", ", ") == {
+    assert setting.typed.replace(",", ", ") == {
         "yes": "true", **{f"{n}": f"{n}%" for n in (60, 75, 80) if key.kind == "percent"},
     }.get(typed(key), typed(key))  # fmt: skip
     assert re.fullmatch(r".*config\.toml:\d+", setting.origin)
