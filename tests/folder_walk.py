@@ -22,7 +22,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxkit.store.keys import KEYS, Key
+from ctxkit.settings.keys import KEYS, Key
 from tests.cli.runner import SMALL, Ran, forked
 from tests.watch.running import Claude, Watching, answer, append, log_of, user
 

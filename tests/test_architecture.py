@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("when",),
     ("store", "formats", "tokens", "llm"),
+    ("settings",),
     ("logfile",),
     ("measure", "content"),
     ("cut", "changes"),
@@ -46,7 +47,7 @@ SIDEWAYS = {
 }
 """Arrows between rooms of one floor, each with its reason."""
 
-ROOMS = 27
+ROOMS = 28
 """What stands at the top of the package, at most."""
 
 ONLY_IN = {
@@ -61,7 +62,7 @@ ONLY_IN = {
     "click": set(),  # typer vendors its own
     "jsonlines": {"formats"},
     "tiktoken": {"tokens"},
-    "tomlkit": {"store"},
+    "tomlkit": {"settings"},
     "httpx": {"llm"},
     "watchfiles": {"watch"},
     "prometheus_client": {"cli"},

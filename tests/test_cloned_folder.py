@@ -14,8 +14,8 @@ import typer
 
 from ctxkit.cli.commands import config, fleet, memory
 from ctxkit.cli.parser import program_parser
-from ctxkit.store.keys import KEYS, Key
-from ctxkit.store.said_config import VARIABLE
+from ctxkit.settings.keys import KEYS, Key
+from ctxkit.settings.said_config import VARIABLE
 from tests import folder_walk
 from tests.cli.runner import good
 from tests.folder_walk import (

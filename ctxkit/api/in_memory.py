@@ -17,7 +17,7 @@ from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
 from ctxkit.formats import detection
 from ctxkit.logfile.read import NATIVE
-from ctxkit.store.config import Setting
+from ctxkit.settings.config import Setting
 from ctxkit.store.source import Source
 
 M = TypeVar("M", bound=Mapping[str, Any])

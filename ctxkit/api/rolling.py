@@ -61,10 +61,11 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import GIVEN, UNCOUNTED, noted, tokens_of
-from ctxkit.store import atomic, said_config
-from ctxkit.store.config import Config
+from ctxkit.settings import said_config
+from ctxkit.settings.config import Config
+from ctxkit.settings.keys import percent
+from ctxkit.store import atomic
 from ctxkit.store.durable_append import create_log
-from ctxkit.store.keys import percent
 from ctxkit.store.source import Source
 from ctxkit.tokens.counter import OwnCounter, TokenCounter
 from ctxkit.tokens.models import UNKNOWN, Model, named

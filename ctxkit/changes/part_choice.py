@@ -22,7 +22,7 @@ from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of
 from ctxkit.measure.count import Counting
-from ctxkit.store.keys import amount
+from ctxkit.settings.keys import amount
 
 if TYPE_CHECKING:
     from ctxkit.logfile.open import OpenLog

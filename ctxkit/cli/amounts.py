@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ctxkit.errors import Usage
-from ctxkit.store.keys import amount, percent
+from ctxkit.settings.keys import amount, percent
 
 
 def tokens(option: str, text: str | None, other: str = "") -> int | None:

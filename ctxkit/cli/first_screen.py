@@ -24,13 +24,13 @@ from ctxkit.cli.terminal.status_view import EMPTY, FULL, brief
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.errors import CtxkitError, NoSuchLog
-from ctxkit.logfile.log_config import Configured
 from ctxkit.measure.limit import with_config
 from ctxkit.measure.status import level
 from ctxkit.search.naming import AGENTS
 from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.search.resumed import sources
 from ctxkit.search.sessions import ROUGH, Session, find_files, find_sessions
+from ctxkit.settings.log_config import Configured
 from ctxkit.store.folder import file_name
 
 SHOWN = 5

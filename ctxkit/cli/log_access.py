@@ -43,9 +43,9 @@ from ctxkit.errors import (
 )
 from ctxkit.logfile.append import check_id, strange_roles
 from ctxkit.logfile.open import NOW
-from ctxkit.store.config import Config
+from ctxkit.settings.config import Config
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
-from ctxkit.store.sidecar import user_config
+from ctxkit.store.private import user_config
 from ctxkit.store.source import Source
 from ctxkit.when import with_zone
 
@@ -148,7 +148,7 @@ def _tell_left_behind(log: Log) -> None:
     """Say once if this is a copy of a log whose config stayed beside the other one."""
     path, beside, ops = log.opening.path, log.opening.sidecar, log.transcript.ops
     if log.native and ops and path is not None and beside is not None and not beside.config_path.exists():
-        from ctxkit.logfile.log_config import left_behind
+        from ctxkit.settings.log_config import left_behind
 
         if words := left_behind(path, [op.body for op in ops]):
             streams.warn(Warned(words, "config"))
@@ -301,10 +301,9 @@ def typed(text: str | None) -> str | None:
 
 def set_own_zone(*, utc: bool = False) -> None:
     """Set the zone from the user's own config, if no log is opened."""
-    from ctxkit.store.config import load
-    from ctxkit.store.sidecar import user_config
+    from ctxkit.settings.config import load_user
 
-    set_zone(load(None, None, os.environ, user_config(os.environ), tolerant=True), utc=utc)
+    set_zone(load_user(os.environ), utc=utc)
 
 
 def now_of(log: Log) -> str:
@@ -331,7 +330,7 @@ def assembly_of(log: Log, asked: Assembling, agent: str | None) -> tuple[bool, s
     Raises NothingToSend if there are none, and what `words_given` and `read_archetype` raise.
     """
     if asked.agent_config is not None:
-        from ctxkit.logfile.archetypes import read_archetype
+        from ctxkit.settings.archetypes import read_archetype
 
         if agent is None:
             raise Usage("--agent-config says who one agent is, and none is named: nothing was printed", "--agent NAME")
@@ -411,7 +410,8 @@ def words_given(
 
     `after`: the end of an error; `refused`: the error if the file is no text; `largest`: its most bytes.
     """
-    from ctxkit.logfile.assembly_sources import decoded, words_of
+    from ctxkit.logfile.assembly_sources import words_of
+    from ctxkit.settings.named_files import decoded
 
     if file != "-":
         return words_of(file, option, after, refused, largest)

@@ -40,8 +40,9 @@ from ctxkit.search.project_sessions import project, project_sessions
 from ctxkit.store.folder import START, FolderEntry, file_name, may_be_log, walk
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.opening import cannot_open
+from ctxkit.store.private import user_cache
 from ctxkit.store.scan import Scan
-from ctxkit.store.sidecar import Sidecar, user_cache
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log
 
 if TYPE_CHECKING:

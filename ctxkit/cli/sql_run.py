@@ -24,9 +24,8 @@ from ctxkit.errors import ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.database import Database, QueryResult, parquet, too_long
 from ctxkit.fleet.tables import TABLES
 from ctxkit.fleet.views import VIEWS
+from ctxkit.settings.config import Config, load_here
 from ctxkit.store.atomic import create
-from ctxkit.store.config import Config, load
-from ctxkit.store.sidecar import user_config
 
 LARGEST = 1 << 20
 """Most bytes of a file with a query."""
@@ -109,15 +108,6 @@ def _written(file: str) -> str:
         raise Usage(f"--query {file}: not UTF-8: nothing was run", "a file with a query") from error
 
 
-def load_config() -> Config:
-    """The settings of the working folder."""
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:  # the working folder is gone
-        here = None
-    return load(None, here, os.environ, user_config(os.environ))
-
-
 def seconds_of(timeout: str | None, config: Config) -> float | None:
     """The time that a query may take: of --timeout, else of the config; None for any. Raises BadTime."""
     if timeout is None:
@@ -149,7 +139,7 @@ def answer(opened: Callable[[str], Database], sql: str, printing: Printing, time
     Raises what `Database.query` raises, CannotCreate for the output.
     """
     form = printing.form()
-    config = load_config()
+    config = load_here(os.environ)
     limit = seconds_of(timeout, config)
     target = printing.parquet or printing.output
     if target not in (None, STDOUT) and os.path.lexists(target):  # before minutes of work; `create` checks it again

@@ -19,7 +19,7 @@ from ctxkit.core.derive.usage import figure
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import UnknownFormat
-from ctxkit.store.config import Setting
+from ctxkit.settings.config import Setting
 from ctxkit.store.source import Source
 from ctxkit.tokens.models import LARGE, MILLION, limit
 

@@ -29,7 +29,7 @@ from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Us
 from ctxkit.llm.hooks import Hooks
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.size import uncached, uncached_line
-from ctxkit.store.config import key_of
+from ctxkit.settings.keys import key_of
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog

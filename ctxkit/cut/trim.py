@@ -34,7 +34,7 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring, Uncached, uncached, uncached_line
-from ctxkit.store.keys import percent
+from ctxkit.settings.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
 
 if TYPE_CHECKING:

@@ -39,9 +39,9 @@ from ctxkit.formats.targets import TARGETS
 from ctxkit.logfile.read import AUTO, read_held
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.status import as_json
-from ctxkit.store.config import Config, key_of, load
+from ctxkit.settings.config import Config, load
+from ctxkit.settings.keys import amount, key_of
 from ctxkit.store.folder import START, may_be_log
-from ctxkit.store.keys import amount
 from ctxkit.store.sidecar import HeldSidecar
 from ctxkit.version import VERSION
 

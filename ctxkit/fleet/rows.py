@@ -44,7 +44,7 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.size import Measuring
 from ctxkit.measure.status import status
 from ctxkit.search.preview import title_of
-from ctxkit.store.config import load
+from ctxkit.settings.config import load
 from ctxkit.store.folder import START
 from ctxkit.store.sidecar import HeldSidecar
 

@@ -36,9 +36,10 @@ from ctxkit.formats.chat import content_of
 from ctxkit.logfile.read import Opening, Partial, Progress, back, identity_of, read
 from ctxkit.logfile.read import content_of as content_in
 from ctxkit.logfile.stubs import stubbed
-from ctxkit.store.config import Config, Unsaid, load
-from ctxkit.store.said_config import accept_line
-from ctxkit.store.sidecar import Sidecar, user_cache, user_config
+from ctxkit.settings.config import Config, Unsaid, load
+from ctxkit.settings.said_config import accept_line
+from ctxkit.store.private import user_cache, user_config
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class OpenLog:
         history begins is missing, `transcript.missing` says so, and the log is read without it, a log without ops
         (`look`), or any, without its ops (`bare`); `own`: the log is the caller's: messages and ops go to it, whatever
         program it seems to be of; `unsaid`: what counts of config files of folders that this user did not say on this
-        machine (`store/config.py`). `log` may also be a `Source`, bytes in memory. Raises NoSuchLog, NoPermission,
+        machine (`settings/config.py`). `log` may also be a `Source`, bytes in memory. Raises NoSuchLog, NoPermission,
         UnknownFormat, ManyConversations, ReadFailed, CannotUnpack, BadConfig, ForeignLog, MissingHistory.
         """
         known = os.environ if env is None else env

@@ -30,6 +30,7 @@ from ctxkit.logfile import ownership
 from ctxkit.logfile.empty_messages import LARGE, silence
 from ctxkit.logfile.history import begun_anew, hint_of, joined
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
+from ctxkit.settings.said_config import is_own
 from ctxkit.store.folder import ONLY_NULS, RUINED
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.jsonl import BlockReader, read_blocks
@@ -342,7 +343,7 @@ def _place(format: Format, transcript: Transcript, owner: str, path: Path | None
         return Place(format, format.native)
     if sidecar.ops_size():
         return Place(chat.FOREIGN, False, by_folder=ownership.among_programs_files(path))
-    if ownership.among_programs_files(path) and not sidecar.is_own():
+    if ownership.among_programs_files(path) and not is_own(sidecar):
         return Place(chat.FOREIGN, False, by_folder=True)
     return Place(chat.FORMAT, True)
 
@@ -365,7 +366,7 @@ def _own_place(
             f"{name} has changes beside it already, which would no longer count: nothing was changed",
             f"ctxkit cat {name} >COPY makes a log with them, for which --own can be said",
         )
-    by_folder = not owner and ownership.among_programs_files(path) and not (sidecar is not None and sidecar.is_own())
+    by_folder = not owner and ownership.among_programs_files(path) and not (sidecar is not None and is_own(sidecar))
     return Place(chat.FORMAT if is_chat else format, True, owner, by_folder)
 
 

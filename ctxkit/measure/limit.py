@@ -15,7 +15,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Compaction
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Opening
-from ctxkit.store.config import Config
+from ctxkit.settings.config import Config
 from ctxkit.tokens.models import PROGRAMS, bare, limit, windows
 
 REPLIES = 60

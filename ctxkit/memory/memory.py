@@ -45,8 +45,8 @@ from ctxkit.memory.notes import (
 )
 from ctxkit.memory.sources import CHANGED, FORGOTTEN, HERE, UNREADABLE, Copies, SourceCheck, ops_beside, prefix_of
 from ctxkit.search.project_sessions import project
+from ctxkit.store.private import user_cache
 from ctxkit.store.relevance import ranked
-from ctxkit.store.sidecar import user_cache
 from ctxkit.store.words import available
 from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.version import VERSION

@@ -18,8 +18,7 @@ from ctxkit.errors import CannotCreate, NoPermission, NoSuchLog, reason_of
 from ctxkit.memory.notes import MemoryRow, body, once, parse
 from ctxkit.search.project_sessions import Project
 from ctxkit.store.durable_append import append_line, create_log, sync_folder
-from ctxkit.store.private import make_private
-from ctxkit.store.sidecar import user_data
+from ctxkit.store.private import make_private, user_data
 from ctxkit.store.source import Source, open_log
 
 LONGEST_NAME = 40

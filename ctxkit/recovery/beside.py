@@ -17,12 +17,13 @@ from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.core.text.json_text import canonical, loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
-from ctxkit.logfile.assembly_sources import folder_of, missing
+from ctxkit.logfile.assembly_sources import folder_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source
+from ctxkit.settings.keys import key_of
+from ctxkit.settings.named_files import missing
 from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.snapshot import prefixes
-from ctxkit.store.config import key_of
 from ctxkit.store.copies import CopyDifference, beside, parting, same_start
 from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left

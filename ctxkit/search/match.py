@@ -17,8 +17,9 @@ from ctxkit.search.full_search import Search
 from ctxkit.search.prefilter import WordPrefilter
 from ctxkit.search.sessions import Session
 from ctxkit.store.folder import FolderEntry, sidecar_name
+from ctxkit.store.private import user_cache
 from ctxkit.store.scan import Scan
-from ctxkit.store.sidecar import Sidecar, user_cache
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import open_log
 from ctxkit.store.words import WordIndex
 

@@ -34,8 +34,8 @@ from ctxkit.formats.session_folders import (
     session_id,
 )
 from ctxkit.search.resumed import untouched
-from ctxkit.store.config import load
-from ctxkit.store.sidecar import user_cache, user_config
+from ctxkit.settings.config import load_user
+from ctxkit.store.private import user_cache
 from ctxkit.store.source import start_of
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def session_homes(env: Mapping[str, str], *, archived: bool = True) -> Iterator[
 
 def archive_folder(env: Mapping[str, str]) -> Path | None:
     """The archive that the user's config names; None without one."""
-    config = load(None, None, env, user_config(env), tolerant=True)
+    config = load_user(env)
     return Path(os.path.expanduser(config["archive.dir"])) if config["archive.dir"] else None
 
 

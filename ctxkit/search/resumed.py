@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.store.index import Index
-from ctxkit.store.sidecar import user_cache
+from ctxkit.store.private import user_cache
 
 KIND = "resumed"
 

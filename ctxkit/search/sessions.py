@@ -36,11 +36,12 @@ from ctxkit.search.project_sessions import (
 )
 from ctxkit.search.prompt_history import history_file, lost_sessions
 from ctxkit.search.resumed import Origin, origins
-from ctxkit.store.config import load
+from ctxkit.settings.config import load
 from ctxkit.store.folder import START, FolderEntry, Known, logs_of, named, walk
 from ctxkit.store.index import Index, settled
 from ctxkit.store.opening import cannot_open
-from ctxkit.store.sidecar import Sidecar, user_cache, user_config
+from ctxkit.store.private import user_cache, user_config
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshot_files import FOLDER
 from ctxkit.store.source import open_log
 

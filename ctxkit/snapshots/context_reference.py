@@ -39,7 +39,7 @@ from ctxkit.formats.columns import Columns
 if TYPE_CHECKING:
     from ctxkit.logfile.append import AppendableLog
     from ctxkit.logfile.open import OpenLog
-    from ctxkit.store.config import Config
+    from ctxkit.settings.config import Config
 
 CHUNK = 1 << 20
 

@@ -1,1 +1,1 @@
-"""All access to bytes on disk: reading, appending, locking, configuration."""
+"""All access to bytes on disk: reading, appending, locking, and the files beside a log."""

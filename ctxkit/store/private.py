@@ -39,12 +39,32 @@ def refuse_links(named: Path, path: Path) -> None:
             raise CannotCreate(text, "put the folder or file itself in its place, or name where it leads")
 
 
+def user_config(env: Mapping[str, str]) -> Path:
+    """The user's own config file, which may not exist: `$XDG_CONFIG_HOME/ctxkit/config.toml`, else under ~/.config."""
+    return _users(env, "XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+def user_cache(env: Mapping[str, str]) -> Path:
+    """The folder of caches, which may not exist: `$XDG_CACHE_HOME/ctxkit`, else under ~/.cache."""
+    return _users(env, "XDG_CACHE_HOME", ".cache")
+
+
+def user_data(env: Mapping[str, str]) -> Path:
+    """The folder of the user's own data, which may not exist: `$XDG_DATA_HOME/ctxkit`, else under ~/.local/share."""
+    return _users(env, "XDG_DATA_HOME", ".local/share")
+
+
 def user_state(env: Mapping[str, str]) -> Path:
     """The folder of what a run leaves for the next one, which may not exist: `$XDG_STATE_HOME/ctxkit`, else under
     ~/.local/state.
     """
-    given = env.get("XDG_STATE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home(env) / ".local/state") / "ctxkit"
+    return _users(env, "XDG_STATE_HOME", ".local/state")
+
+
+def _users(env: Mapping[str, str], variable: str, default: str) -> Path:
+    """A relative folder in the variable is ignored, as the specification demands."""
+    given = env.get(variable, "")
+    return (Path(given) if os.path.isabs(given) else home(env) / default) / "ctxkit"
 
 
 def home(env: Mapping[str, str]) -> Path:

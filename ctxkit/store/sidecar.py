@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,15 +28,9 @@ from ctxkit.errors import (
 from ctxkit.store import atomic
 from ctxkit.store.durable_append import append_line, check_unchanged, create_log, make_durable, sync_folder
 from ctxkit.store.folder import sidecar_name
-from ctxkit.store.keys import OWNER
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close, open_regular
-from ctxkit.store.private import home
 from ctxkit.store.source import SeenLog, Source, open_log
-
-OWNED_LINE = f'{OWNER} = "ctxkit"'
-"""The line of a sidecar's config by which ctxkit notes that it made the log."""
-_OWNED = re.compile(rf"""^[ \t]*{OWNER}[ \t]*=[ \t]*(["'])ctxkit\1""", re.M)
 
 _NOWHERE = Path(os.devnull) / "ignored"
 """A path at which no file can exist, for code that does not check `ignored`."""
@@ -96,16 +89,6 @@ class Sidecar:
     def config_path(self) -> Path:
         """The log's config."""
         return (_NOWHERE if self.ignored else self.folder) / "config.toml"
-
-    def is_own(self) -> bool:
-        """Whether the config says that the log is the user's (`OWNED_LINE`); not if it cannot be read."""
-        from ctxkit.store.tomlread import read
-
-        try:
-            found = read(self.config_path)
-        except CtxkitError:  # whoever loads the config reports it
-            return False
-        return found is not None and _OWNED.search(found.text.partition("\n[")[0]) is not None
 
     def ops_size(self) -> int | None:
         """Bytes of `ops.jsonl`; None if it does not exist. Raises NoPermission, also for a link out; ReadFailed."""
@@ -267,28 +250,6 @@ def _grown(log: Path | None, seen: SeenLog | None) -> bool:
         return log is not None and seen is not None and os.stat(log).st_size != seen.size
     except OSError:
         return True
-
-
-def user_config(env: Mapping[str, str]) -> Path:
-    """The user's own config file, which may not exist: `$XDG_CONFIG_HOME/ctxkit/config.toml`, else under ~/.config.
-
-    A relative XDG_CONFIG_HOME is ignored, as its specification demands.
-    """
-    given = env.get("XDG_CONFIG_HOME", "")
-    base = Path(given) if os.path.isabs(given) else home(env) / ".config"
-    return base / "ctxkit" / "config.toml"
-
-
-def user_cache(env: Mapping[str, str]) -> Path:
-    """The folder of caches, which may not exist: `$XDG_CACHE_HOME/ctxkit`, else under ~/.cache."""
-    given = env.get("XDG_CACHE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home(env) / ".cache") / "ctxkit"
-
-
-def user_data(env: Mapping[str, str]) -> Path:
-    """The folder of the user's own data, which may not exist: `$XDG_DATA_HOME/ctxkit`, else under ~/.local/share."""
-    given = env.get("XDG_DATA_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home(env) / ".local/share") / "ctxkit"
 
 
 class HeldSidecar(Sidecar):

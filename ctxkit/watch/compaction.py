@@ -35,7 +35,7 @@ from ctxkit.errors import (
 from ctxkit.logfile.append import new_id
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.resumed import note
-from ctxkit.store.config import Config
+from ctxkit.settings.config import Config
 from ctxkit.watch.events import CompactionDone, CompactionFailed, CompactionSkipped, SkipReason, as_json
 from ctxkit.watch.full_reading import whose_turn
 

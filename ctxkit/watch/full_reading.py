@@ -24,9 +24,10 @@ from ctxkit.measure import token_log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.status import Status, status
 from ctxkit.search.log_files import ruin_of
-from ctxkit.store import said_config
-from ctxkit.store.config import Config
-from ctxkit.store.sidecar import Sidecar, user_config
+from ctxkit.settings import said_config
+from ctxkit.settings.config import Config
+from ctxkit.store.private import user_config
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshot_files import Snapshots
 from ctxkit.store.source import Source
 from ctxkit.watch.events import LastCheckpoint, LastOp

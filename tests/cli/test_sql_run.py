@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit.cli.sql_run import Printing, bounded, query_of, seconds_of
 from ctxkit.errors import BadTime, CtxkitError, ReadFailed, Usage
-from ctxkit.store.config import load
+from ctxkit.settings.config import load
 
 
 @pytest.mark.parametrize(

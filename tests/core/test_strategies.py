@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.core.strategies import GIVEN, MODEL, NAMES, OFFLINE, RULES, STRATEGIES, asks_model, described
 from ctxkit.cut.compact_plan import Strategy, load
-from ctxkit.store.config import key_of
+from ctxkit.settings.keys import key_of
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -130,7 +130,7 @@ CATALOGUE: dict[str, Entry] = {
         ("tests/store/test_atomic.py::test_what_killed_processes_left_is_swept",),
     ),
     "F23": Entry(
-        "two `config set` at once", "both keys", "", ("tests/logfile/test_log_config.py::test_no_change_is_lost",)
+        "two `config set` at once", "both keys", "", ("tests/settings/test_log_config.py::test_no_change_is_lost",)
     ),
     "F24": Entry(
         "closed standard streams",

@@ -21,8 +21,7 @@ from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from ctxkit.formats.chat_programs import PROGRAMS
 from ctxkit.formats.targets import TARGETS
-from ctxkit.store.config import PREFIX
-from ctxkit.store.keys import AGENTS, INSTEAD, KEYS, Key
+from ctxkit.settings.keys import AGENTS, INSTEAD, KEYS, PREFIX, Key
 from ctxkit.tokens.reasoning import GATEWAY, RULES, UNKNOWN
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 from tests.programs import ALL

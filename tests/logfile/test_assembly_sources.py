@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from pathlib import Path
@@ -12,11 +11,11 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.assembly import Assembled
-from ctxkit.errors import BadConfig, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage
-from ctxkit.logfile.assembly_sources import FILES, LARGEST, configured_files, decoded, missing, words_of
-from ctxkit.store.config import key_of
-from ctxkit.store.sidecar import user_config
-from tests.cli.runner import SMALL, ctxkit, good, lines, message, small
+from ctxkit.errors import BadConfig, CtxkitError, NoSuchLog, ReadFailed, Usage
+from ctxkit.logfile.assembly_sources import words_of
+from ctxkit.settings.named_files import FILES, LARGEST
+from ctxkit.store.private import user_config
+from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.validators.anthropic_rules import problems as anthropic_problems
 from tests.validators.openai_rules import problems as openai_problems
 
@@ -184,13 +183,6 @@ def test_words_of(tmp_path: Path) -> None:
             words_of(str(name))
 
 
-def test_decoded() -> None:
-    """Text as it stands there, but for its mark of byte order and the kind of its line ends."""
-    assert decoded("\ufeffä\r\nb\n\n".encode()) == "ä\nb"
-    with pytest.raises(ValueError, match="larger"):
-        decoded(b"x" * (LARGEST + 1))
-
-
 def many(folder: Path) -> None:
     """Some documents, some of them not to be read."""
     (folder / "docs" / "deep").mkdir(parents=True)
@@ -295,39 +287,6 @@ def test_a_look_goes_on_and_an_export_does_not(tmp_path: Path) -> None:
     assert ran.code == 1 and len(found) == 1 and "config.toml line 2" in json.dumps(found), ran.text
     (tmp_path / "gone.md").write_text("back")
     assert ctxkit("check", path).code == 0
-
-
-@pytest.mark.parametrize("where", ["docs", "docs/in"])
-def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """The one that was named is refused with its name, one below it is left out and told: neither reads as empty."""
-    (tmp_path / "docs/in").mkdir(parents=True)
-    (tmp_path / "docs/a.md").write_text("words")
-    (tmp_path / "docs/in/b.md").write_text("more words")
-    scandir = os.scandir
-
-    def locked(path: object) -> object:
-        if str(path).rstrip("/") == str(tmp_path / where):
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return scandir(path)  # type: ignore[call-overload]
-
-    monkeypatch.setattr(os, "scandir", locked)
-    if where == "docs":
-        with pytest.raises(NoPermission, match="the folder cannot be listed: permission denied"):
-            configured_files(tmp_path, "docs", several=True)
-        assert list(missing(tmp_path, key_of("assembly.docs"), ["docs"])) == [
-            "docs: the folder cannot be listed: permission denied"
-        ]
-        return
-    found = configured_files(tmp_path, "docs", several=True)
-    assert [name for name, _ in found.files] == ["docs/a.md"]
-    text = "docs/in: the folder cannot be listed: permission denied"
-    assert found.left_out == [f"{text}: left out"]
-    assert list(missing(tmp_path, key_of("assembly.docs"), ["docs"])) == []
-    assert list(missing(tmp_path, key_of("assembly.docs"), ["docs"], below=True)) == [text]
-    path = small(tmp_path)
-    good("config", path, "set", "assembly.docs", "docs")
-    ran = ctxkit("check", path)
-    assert ran.code == 1 and f"assembly.docs: {text}" in ran.text, ran
 
 
 TWO = lines(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import time
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit import Log
 from ctxkit.errors import CannotCreate
 from ctxkit.store.index import settled
-from ctxkit.store.private import make_private, refuse_links
+from ctxkit.store.private import make_private, refuse_links, user_cache, user_config
 from tests.cli.runner import process
 
 
@@ -69,3 +71,38 @@ def test_links_below_a_named_folder(tmp_path: Path) -> None:
     for path in ("in/link", "in/link/x"):
         with pytest.raises(CannotCreate, match="in/link: a link"):
             refuse_links(tmp_path / "named", tmp_path / "named" / path)
+
+
+@pytest.mark.parametrize(
+    ("env", "path"),
+    [
+        ({"HOME": "/home/a"}, "/home/a/.cache/ctxkit"),
+        ({"HOME": "/home/a", "XDG_CACHE_HOME": "/x"}, "/x/ctxkit"),
+        ({"HOME": "/home/a", "XDG_CACHE_HOME": "relative"}, "/home/a/.cache/ctxkit"),
+        ({"HOME": "relative"}, "/dev/null/.cache/ctxkit"),
+    ],
+)
+def test_user_cache(env: dict[str, str], path: str) -> None:
+    """Where counts are kept; never in the folder that one stands in."""
+    assert user_cache(env) == Path(path)
+
+
+def test_nobody_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whom the system does not know, without HOME: nothing of one's own is read or kept."""
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert user_config({}) == Path("/dev/null/.config/ctxkit/config.toml")
+    assert Log.open(io.BytesIO(b'{"role":"user","content":"hi"}\n'), env={}).status().tokens.used
+
+
+@pytest.mark.parametrize(
+    ("env", "path"),
+    [
+        ({"HOME": "/home/a"}, "/home/a/.config/ctxkit/config.toml"),
+        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "/x"}, "/x/ctxkit/config.toml"),
+        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "relative"}, "/home/a/.config/ctxkit/config.toml"),
+        ({"HOME": "/home/a", "XDG_CONFIG_HOME": ""}, "/home/a/.config/ctxkit/config.toml"),
+    ],
+)
+def test_user_config(env: dict[str, str], path: str) -> None:
+    """Where the user's own config is."""
+    assert user_config(env) == Path(path)

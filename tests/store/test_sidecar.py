@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from ctxkit.api.log import Log
 from ctxkit.errors import CannotCreate, Locked, NoPermission, UpdatedElsewhere
 from ctxkit.store import sidecar as module
-from ctxkit.store.sidecar import Sidecar, user_cache, user_config
+from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import open_log
 
 
@@ -175,41 +173,6 @@ def test_a_change_is_made_under_the_lock(log: Path) -> None:
     with second.locked():
         second.write_config("a = 1\n")
     assert second.config_path.read_text() == "a = 1\n"
-
-
-@pytest.mark.parametrize(
-    ("env", "path"),
-    [
-        ({"HOME": "/home/a"}, "/home/a/.cache/ctxkit"),
-        ({"HOME": "/home/a", "XDG_CACHE_HOME": "/x"}, "/x/ctxkit"),
-        ({"HOME": "/home/a", "XDG_CACHE_HOME": "relative"}, "/home/a/.cache/ctxkit"),
-        ({"HOME": "relative"}, "/dev/null/.cache/ctxkit"),
-    ],
-)
-def test_user_cache(env: dict[str, str], path: str) -> None:
-    """Where counts are kept; never in the folder that one stands in."""
-    assert user_cache(env) == Path(path)
-
-
-def test_nobody_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user whom the system does not know, without HOME: nothing of one's own is read or kept."""
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert user_config({}) == Path("/dev/null/.config/ctxkit/config.toml")
-    assert Log.open(io.BytesIO(b'{"role":"user","content":"hi"}\n'), env={}).status().tokens.used
-
-
-@pytest.mark.parametrize(
-    ("env", "path"),
-    [
-        ({"HOME": "/home/a"}, "/home/a/.config/ctxkit/config.toml"),
-        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "/x"}, "/x/ctxkit/config.toml"),
-        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "relative"}, "/home/a/.config/ctxkit/config.toml"),
-        ({"HOME": "/home/a", "XDG_CONFIG_HOME": ""}, "/home/a/.config/ctxkit/config.toml"),
-    ],
-)
-def test_user_config(env: dict[str, str], path: str) -> None:
-    """Where the user's own config is."""
-    assert user_config(env) == Path(path)
 
 
 def test_a_stranger_s_folder_may_hold_ops(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.store.said_config import VARIABLE
+from ctxkit.settings.said_config import VARIABLE
 
 
 @pytest.fixture(autouse=True)

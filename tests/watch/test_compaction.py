@@ -11,7 +11,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.errors import ExitCode
 from ctxkit.search.resumed import untouched
-from ctxkit.store.config import Config
+from ctxkit.settings.config import Config
 from ctxkit.watch.compaction import (
     UNSEEN,
     BackgroundCompaction,

@@ -19,7 +19,7 @@ from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, ForeignLog, NoSuchLog, NothingMatched, Usage, Warned
 from ctxkit.logfile import ownership
 from ctxkit.logfile.append import EMPTY, require_message, require_sayable, strange_roles
-from ctxkit.store import said_config
+from ctxkit.settings import said_config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 

@@ -13,9 +13,9 @@ from ctxkit.cli.options import UnpickedLog, takes
 from ctxkit.cli.terminal import error_report, streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage, Warned
-from ctxkit.logfile.log_config import ConfigChange, Configured, as_typed, overridden
-from ctxkit.store.config import Setting
-from ctxkit.store.keys import written
+from ctxkit.settings.config import Setting
+from ctxkit.settings.keys import written
+from ctxkit.settings.log_config import ConfigChange, Configured, overridden
 
 ACTIONS: dict[str, tuple[str, ...]] = {
     "show": (), "get": ("KEY",), "set": ("KEY", "VALUE"), "unset": ("KEY",), "accept": (),
@@ -95,7 +95,7 @@ def _get(found: Configured, name: str, *, json: bool) -> None:
     if json:
         streams.out_json(_json(name, setting))
     else:
-        streams.out(as_typed(setting))
+        streams.out(setting.typed)
 
 
 def _accept(found: Configured, *, dry_run: bool, json: bool) -> None:
@@ -146,7 +146,7 @@ def _json(name: str, setting: Setting) -> dict[str, object]:
     plain = setting.written is None or isinstance(setting.written, str | int | float | list)
     return {
         "key": name,
-        "value": setting.written if plain else as_typed(setting),
+        "value": setting.written if plain else setting.typed,
         "resolved": setting.value,
         "origin": setting.origin,
     }

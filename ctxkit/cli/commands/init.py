@@ -12,7 +12,7 @@ from ctxkit.cli.options import takes
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.config_view import near
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage, Warned
-from ctxkit.store import profiles, said_config
+from ctxkit.settings import profiles, said_config
 from ctxkit.store.durable_append import create_log
 from ctxkit.store.sidecar import Sidecar
 
@@ -67,7 +67,7 @@ def command(
     create_log(path)
     folder = sidecar or (str(beside.folder) if path.is_symlink() else f"{path}.ctxkit")
     try:
-        not_noted = said_config.write(beside, text, os.environ, sets=True)
+        not_noted = said_config.write(beside, text, os.environ)
     except CtxkitError as error:
         error.message += f"; the log {path} was created, without a config"
         raise
@@ -81,8 +81,8 @@ def command(
 
 def _agent(agent: str, archetype: str) -> dict[str, object]:
     """Set the keys of an agent in the user's config; what --json prints of it."""
-    from ctxkit.logfile.archetypes import read_archetype
-    from ctxkit.logfile.log_config import Configured
+    from ctxkit.settings.archetypes import read_archetype
+    from ctxkit.settings.log_config import Configured
 
     config = Configured(None, env=os.environ)
     file, values = read_archetype(archetype, config.user)

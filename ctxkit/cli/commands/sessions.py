@@ -29,7 +29,7 @@ from ctxkit.store.folder import without_sidecars
 
 if TYPE_CHECKING:
     from ctxkit.search.match import MentionSearch
-    from ctxkit.store.config import Config
+    from ctxkit.settings.config import Config
 
 
 TOGETHER = 32
@@ -110,7 +110,9 @@ def command(
             "--here lists the agents' sessions of this project, and DIR what is below it", "use only one of them"
         )
     places = [*without_sidecars([*(session_path(place) for place in places or ()), *listed])]
-    config = _config()
+    from ctxkit.settings.config import load_here
+
+    config = load_here(os.environ)
     set_zone(config, utc=utc)
     first = None if since is None else _moment(since, config)
     last = None if until is None else _moment(until, config, end=True)
@@ -266,18 +268,6 @@ def _matches(mentioned: MentionSearch | None, found: Found) -> Callable[[Session
             return False
 
     return matches
-
-
-def _config() -> Config:
-    """The settings of the working folder."""
-    from ctxkit.store.config import load
-    from ctxkit.store.sidecar import user_config
-
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:  # the working folder is gone
-        here = None
-    return load(None, here, os.environ, user_config(os.environ))
 
 
 def _moment(text: str, config: Config, *, end: bool = False) -> float:

@@ -17,7 +17,7 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, SnapshotHead
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, CtxkitError, NoSuchSnapshot, Usage, Warned
-from ctxkit.logfile.log_config import Configured
+from ctxkit.settings.log_config import Configured
 from ctxkit.snapshots.context_reference import moment
 from ctxkit.snapshots.retention import over_bound
 from ctxkit.snapshots.snapshot import beside, find, prune

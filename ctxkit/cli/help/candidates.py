@@ -204,7 +204,7 @@ _OF_LOG: dict[str, tuple[_Source, ...]] = {
 
 
 def _keys() -> Completions:
-    from ctxkit.store.keys import KEYS
+    from ctxkit.settings.keys import KEYS
 
     return completions(Candidate(key.name, key.comment) for key in KEYS)
 
@@ -239,14 +239,14 @@ def session_names() -> Completions:
 
 
 def _profiles() -> Completions:
-    from ctxkit.store.profiles import PROFILES
+    from ctxkit.settings.profiles import PROFILES
 
     settings = {name: ", ".join(f"{key} = {value}" for key, value in keys.items()) for name, keys in PROFILES.items()}
     return completions(Candidate(name, text) for name, text in settings.items())
 
 
 def _values(name: str) -> Completions:
-    from ctxkit.store.keys import KEYS
+    from ctxkit.settings.keys import KEYS
 
     key = next((key for key in KEYS if key.name == name), None)
     switches = {"switch": ("true", "false"), "auto": ("true", "false", "llm")}

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxkit.cli.help.pages import Page, Parameter, every
 from ctxkit.cli.registry import COMMANDS
-from ctxkit.store.config import PREFIX
-from ctxkit.store.keys import KEYS
+from ctxkit.settings.keys import KEYS, PREFIX
 from ctxkit.version import VERSION
 
 ENVIRONMENT = (

@@ -9,14 +9,13 @@ from ctxkit.cli.terminal.layout import wrap_width
 from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import USUAL
-from ctxkit.logfile.log_config import as_typed
-from ctxkit.store.config import Setting
+from ctxkit.settings.config import Setting
 
 
 def listed(rows: list[tuple[str, Setting]]) -> Iterator[Line]:
     """Yield a line for each key: name, value, origin; if it is too wide, the origin has a line of its own."""
     columns = wrap_width()
-    texts = [(safe(name, keep_newlines=False), safe(as_typed(one), keep_newlines=False), one) for name, one in rows]
+    texts = [(safe(name, keep_newlines=False), safe(one.typed, keep_newlines=False), one) for name, one in rows]
     named = max((cells(name) for name, _, _ in texts if cells(name) <= max(columns // 2, 24)), default=0) + 2
     valued = max((cells(value) for _, value, _ in texts if cells(value) <= min(columns, USUAL) // 3), default=0) + 2
     for name, value, setting in texts:

@@ -56,8 +56,7 @@ def _edit_stream(log: Log, asked: Selection, *, only_context: bool, plain: bool)
     import tempfile
 
     from ctxkit.edit.edit import Editing
-    from ctxkit.store.private import make_private
-    from ctxkit.store.sidecar import user_cache
+    from ctxkit.store.private import make_private, user_cache
 
     given = Editing.of(log, asked, only_context=only_context, plain=plain).text
     try:

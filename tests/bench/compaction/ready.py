@@ -24,7 +24,7 @@ from ctxkit.cut.units import identifiers as items_
 from ctxkit.cut.units import text_segments as source_
 from ctxkit.cut.units.identifiers import Identifier
 from ctxkit.cut.units.text_segments import TextSegment, all_pieces
-from ctxkit.store.sidecar import user_cache
+from ctxkit.store.private import user_cache
 from tests.bench.compaction import cases as cases_
 from tests.bench.compaction import needed as needed_
 from tests.bench.compaction import sessions as sessions_

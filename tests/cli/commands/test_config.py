@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.store.keys import KEYS, Key
+from ctxkit.settings.keys import KEYS, Key
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, process, shell, small
 
 

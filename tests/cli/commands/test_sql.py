@@ -13,7 +13,7 @@ import pytest
 
 from ctxkit.fleet.tables import TABLES
 from ctxkit.fleet.views import VIEWS
-from ctxkit.store.config import load
+from ctxkit.settings.config import load
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, process, shell, small
 from tests.shared import transcripts
 

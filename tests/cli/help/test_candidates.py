@@ -21,7 +21,7 @@ from ctxkit.cli.help.candidates import (
 )
 from ctxkit.cli.help.pages import Parameter, page
 from ctxkit.cli.registry import COMMANDS
-from ctxkit.store.profiles import profile
+from ctxkit.settings.profiles import profile
 from tests.cli.hostile import FAMILIES
 from tests.cli.runner import FOREIGN, good, lines, message, small
 

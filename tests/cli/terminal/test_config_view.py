@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.store.config import Setting
+from ctxkit.settings.config import Setting
 
 ROWS = [
     ("now", Setting("wall", "CTXKIT_NOW", "wall")),

@@ -1,7 +1,7 @@
-"""Reads a config file (regular, bounded, UTF-8, TOML), and finds the line on which each key is set.
+"""Reads a config file (regular, bounded, UTF-8, TOML): what it sets, on which line, and whose file it is.
 
-Pipeline: `config.py` overrides its settings with those of a file, `tomledit.py` changes one key of it. For any content
-the result is the text, or one clear error in bounded time.
+Pipeline: `config.py` overrides its settings with those of a file, `log_config.py` changes one key of it. For any
+content the result is a `TomlFile`, or one clear error in bounded time.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed, reason_of
+from ctxkit.settings.keys import KeyPath, is_key
 
 LARGEST = 1 << 20
 """The largest config file, in bytes; a hostile one is not read further."""
@@ -21,16 +22,54 @@ LARGEST = 1 << 20
 _HEADER = re.compile(r"""\s*\[{1,2}((?:"[^"]*"|'[^']*'|[^\]"'])+)\]""")
 
 
-class TomlText(NamedTuple):
-    """The text of a file (line ends as `\\n`, no BOM), the user id of its owner, and its bytes."""
+class TomlFile:
+    """A config file as it was read: its text (line ends as `\\n`, no BOM), the user id of its owner, and its bytes; the
+    last two are None for a text that no file holds yet.
+    """
 
-    text: str
-    owner: int
-    raw: bytes
+    def __init__(self, path: Path, text: str, owner: int | None = None, raw: bytes | None = None) -> None:
+        self.path = path
+        self.text = text
+        self.owner = owner
+        self.raw = raw
+        self._lines: dict[str, int] | None = None
+
+    def table(self) -> dict[str, Any]:
+        """Its tables. Raises BadConfig, which names the line."""
+        return _parsed(self.path, self.text)
+
+    def entries(self) -> list[tuple[KeyPath, Any]]:
+        """The path and value of everything that it sets. Raises BadConfig, which names the line."""
+        return list(flat(self.table()))
+
+    def line(self, name: str) -> int:
+        """The line of `name`, else of the table that it is in; 1 if it is written in another way."""
+        if self._lines is None:
+            self._lines = lines(self.text)
+        while name not in self._lines and "." in name:
+            name = name.rpartition(".")[0]
+        return self._lines.get(name, 1)
+
+    def place(self, name: str) -> str:
+        """File and line of `name`: the origin of its value."""
+        return f"{self.path}:{self.line(name)}"
+
+    def stranger(self, base: Path | None) -> str:
+        """Why a folder's file is not used: another user may have written it, or a link on the way leads out of `base`
+        (None: it may lead anywhere). Else "".
+        """
+        if self.owner not in (None, 0, os.geteuid()):
+            return "belongs to another user"
+        return f"a link that leads out of {base}" if base is not None and leads_out(self.path, base) else ""
 
 
-def read(file: Path) -> TomlText | None:
-    """The text of `file`; None if it does not exist.
+def leads_out(file: Path, base: Path) -> bool:
+    """Whether a link on the way to `file` leads out of the folder `base`."""
+    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(base))
+
+
+def read(file: Path) -> TomlFile | None:
+    """The content of `file`; None if it does not exist.
 
     A pipe or a device is refused before it is opened. Raises BadConfig, NoPermission, ReadFailed.
     """
@@ -42,7 +81,7 @@ def read(file: Path) -> TomlText | None:
             raw = stream.read(LARGEST + 1)
         if len(raw) > LARGEST:
             raise BadConfig(f"{file}: larger than {LARGEST:,} bytes", "a config file is small")
-        return TomlText(raw.decode("utf-8-sig").replace("\r\n", "\n"), found.st_uid, raw)
+        return TomlFile(file, raw.decode("utf-8-sig").replace("\r\n", "\n"), found.st_uid, raw)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
@@ -59,8 +98,7 @@ def _refuse_other_kinds(file: Path, mode: int) -> None:
         raise ReadFailed(f"{file}: not a config file: it is {kind}", "nothing was changed; move it away")
 
 
-def parse(file: Path, text: str) -> dict[str, Any]:
-    """The tables of a config file. Raises BadConfig, which names the line."""
+def _parsed(file: Path, text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
 
@@ -88,7 +126,7 @@ def lines(text: str) -> dict[str, int]:
         if path is not None:
             table = path
         elif "=" in line and not line.lstrip().startswith("#"):
-            path = ".".join(filter(None, (table, dotted(line.split("=", 1)[0]))))
+            path = ".".join(filter(None, (table, _dotted(line.split("=", 1)[0]))))
         else:
             continue
         found[path] = number
@@ -98,17 +136,10 @@ def lines(text: str) -> dict[str, int]:
 def header(line: str) -> str | None:
     """The dotted name of a table, if the line is a table's header; else None."""
     found = _HEADER.match(line)
-    return None if found is None else dotted(found[1])
+    return None if found is None else _dotted(found[1])
 
 
-def line_of(known: dict[str, int], name: str) -> int:
-    """The line of `name`, else of the table that it is in; 1 if it is written in another way."""
-    while name not in known and "." in name:
-        name = name.rpartition(".")[0]
-    return known.get(name, 1)
-
-
-def dotted(path: str) -> str:
+def _dotted(path: str) -> str:
     """A key as written in a file, without its quotes and blanks."""
     return ".".join(_unquoted(part) for part in path.strip().split("."))
 
@@ -117,11 +148,11 @@ def _unquoted(part: str) -> str:
     return part.strip().strip("\"'").replace('\\"', '"').replace("\\\\", "\\")
 
 
-def flat(table: dict[str, Any], ends: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The path and value of everything that is set. `ends(path)`: whether it is a known key, even if it is a table."""
+def flat(table: dict[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """The path and value of everything that is set. A known key ends a path, even if its value is a table."""
     for part, value in table.items():
         here = (*path, part)
-        if isinstance(value, dict) and value and len(here) < 4 and not ends(here):
-            yield from flat(value, ends, here)
+        if isinstance(value, dict) and value and len(here) < 4 and not is_key(here):
+            yield from flat(value, here)
         else:
             yield here, value

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.strategies import NAMES
-from ctxkit.store.keys import KEYS, KINDS, Key
+from ctxkit.settings.keys import KEYS, KINDS, Key
 
 BY_NAME = {key.name: key for key in KEYS}
 

@@ -12,10 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ctxkit.errors import BadConfig, NoSuchLog
-from ctxkit.logfile.assembly_sources import INSIDE, missing
-from ctxkit.store import tomlread
-from ctxkit.store.config import require
-from ctxkit.store.keys import AGENT_KEYS, FILE, Key
+from ctxkit.settings.keys import AGENT_KEYS, FILE, Key, require
+from ctxkit.settings.named_files import INSIDE, missing
+from ctxkit.settings.tomlread import leads_out, read
 
 FOLDER = "archetypes"
 """The folder beside the user's config in which an archetype is found by its name alone."""
@@ -33,15 +32,13 @@ def read_archetype(name: str, user: Path, after: str = UNCHANGED) -> tuple[Path,
     kept = user.parent / FOLDER / f"{name}.toml"
     if not file.exists() and not PurePosixPath(name).parent.name and kept.exists():
         file = kept
-    found = tomlread.read(file)
+    found = read(file)
     if found is None:
         hint = f"a TOML file with {', '.join(AGENT_KEYS)}; by its name alone it is looked for in {kept.parent}"
         raise NoSuchLog(f"--agent-config {name}: no such file{after}", hint)
-    values = tomlread.parse(file, found.text)
-    lines = tomlread.lines(found.text)
     made = {}
-    for word, value in values.items():
-        place = f"{file}:{tomlread.line_of(lines, word)}: "
+    for word, value in found.table().items():
+        place = f"{found.place(word)}: "
         key = AGENT_KEYS.get(word)
         if key is None:
             raise BadConfig(f"{place}unknown key {word[:80]}{after}", f"its keys: {', '.join(AGENT_KEYS)}")
@@ -59,7 +56,7 @@ def _absolute(key: Key, value: Any, folder: Path, place: str, after: str) -> Any
         known = folder / path
         while not known.exists() and known != folder:  # what comes before a pattern
             known = known.parent
-        if ".." in PurePosixPath(path).parts or not _is_inside(folder / path, folder) or not _is_inside(known, folder):
+        if ".." in PurePosixPath(path).parts or leads_out(folder / path, folder) or leads_out(known, folder):
             text = f"{place}{path}: a path that leads out of the folder of the archetype{after}"
             raise BadConfig(text, f"set it yourself: ctxkit config --user set agents.NAME.{key.name.split('.')[-1]} …")
     found = [f"{folder}{INSIDE}{os.path.relpath(folder / path, folder)}" for path in paths]
@@ -69,7 +66,3 @@ def _absolute(key: Key, value: Any, folder: Path, place: str, after: str) -> Any
     if not paths:
         return value
     return found if key.several else f"{FILE}{found[0]}"
-
-
-def _is_inside(path: Path, folder: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

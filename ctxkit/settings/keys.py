@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ctxkit.core import strategies
 from ctxkit.core.strategies import RULES
+from ctxkit.errors import BadConfig
 
 COUNTERS = ("auto", "o200k_base", "cl100k_base", "pieces")
 COLORS = ("red", "green", "yellow", "magenta", "cyan")
@@ -21,11 +22,15 @@ COLORS = ("red", "green", "yellow", "magenta", "cyan")
 AGENTS = "agents.NAME."
 """How the keys of one agent begin."""
 OWNER = "owner"
-"""A key of a sidecar that is no setting: whose the log is (`store/sidecar.py`)."""
+"""A key of a sidecar that is no setting: whose the log is."""
+OWNED_LINE = f'{OWNER} = "ctxkit"'
+"""The line of a sidecar's config by which ctxkit notes that it made the log."""
 FILE = "file:"
 """Before the path of a file whose content is the text."""
 COMMAND = "command:"
 """Before a command whose output is the text."""
+KeyPath = tuple[str, ...]
+"""The name of a key, in parts, as an agent's name may hold dots."""
 
 
 class Key(NamedTuple):
@@ -95,12 +100,20 @@ class Key(NamedTuple):
         return self.example if self.default in (None, "") and self.example else self.default
 
     def counts_from_folder(self, value: Any) -> bool:
-        """Whether `value` may have an effect in a sidecar or ctxkit.toml: a cloned folder must not act."""
+        """Whether a value, as it is written in a sidecar or ctxkit.toml, may have an effect: a cloned folder must not
+        act. True for one that the key cannot have, which is a mistake wherever it stands, but for `never`.
+        """
+        try:
+            found = self.read(value)
+        except (ValueError, OverflowError):
+            return self.trust != "never" or isinstance(value, dict)
         if self.trust == "inside":
-            paths = [PurePosixPath(path) for path in self.paths(value)]
+            paths = [PurePosixPath(path) for path in self.paths(found)]
             return all(not path.is_absolute() and ".." not in path.parts and path.parts[:1] != ("~",) for path in paths)
-        return self.trust == "always" or (self.trust == "local" and not strategies.asks_model(value))
+        return self.trust == "always" or (self.trust == "local" and not strategies.asks_model(found))
 
+
+PREFIX = "CTXKIT_"
 
 LARGEST = 10**15
 """The largest number, so that the arithmetic of percents stays exact."""
@@ -430,3 +443,60 @@ AGENT_KEYS: dict[str, Key] = {key.name.removeprefix(AGENTS): key for key in KEYS
 """The keys of one agent, by their last word."""
 INSTEAD = {"system": "assembly.system", "docs": "assembly.docs", "model": "model", "limit": "limit"}
 """Last word of an agent's key -> the key of the log that it replaces while the log is seen as that agent."""
+_TABLE = {key.name: key for key in KEYS}
+_AGENT_KEY = re.compile(rf"agents\.(.+)\.({'|'.join(AGENT_KEYS)})", re.S)
+
+
+def variable_of(key: Key) -> str | None:
+    """The environment variable of a key; None for a key of an agent, whose name is in the variable."""
+    return None if key.of_agent else PREFIX + key.name.upper().replace(".", "_")
+
+
+def require(key: Key, name: str, value: Any, place: str = "", after: str = "") -> Any:
+    """The value for the program. Raises BadConfig, which names what is expected."""
+    try:
+        return key.read(value)
+    except (ValueError, OverflowError) as error:
+        hint = f"it is {_brief(value)}; {key.comment}"
+        raise BadConfig(f"{place}{name[:80]} must be {error}{after}", hint) from error
+
+
+def is_key(path: KeyPath) -> bool:
+    """Whether a path is the name of a key."""
+    name = ".".join(path)
+    return name in _TABLE or (len(path) > 2 and agent_of(name) is not None)
+
+
+def is_table(path: KeyPath) -> bool:
+    """Whether a path is the name of a table of keys."""
+    return any(name.startswith(".".join(path) + ".") for name in _TABLE) or (path[0] == "agents" and len(path) == 2)
+
+
+def agent_of(name: str) -> tuple[str, str] | None:
+    """The agent and the last word of a key `agents.NAME.window`; None for another key."""
+    found = _AGENT_KEY.fullmatch(name)
+    return (found[1], found[2]) if found else None
+
+
+def key_of(name: str, place: str = "", after: str = "") -> Key:
+    """The key of that name. Raises BadConfig, which names the nearest one."""
+    if name in _TABLE and not _TABLE[name].of_agent:
+        return _TABLE[name]
+    agent = agent_of(name)
+    if agent is not None:
+        return AGENT_KEYS[agent[1]]
+
+    import difflib
+
+    below = [known for known in _TABLE if known.startswith(name + ".")]
+    if below:
+        raise BadConfig(f"{place}{name} is a table{after}", f"its keys: {', '.join(below)}")
+    near = difflib.get_close_matches(name[:80], _TABLE, 1, 0.5)
+    leaf = [known for known in _TABLE if known.rpartition(".")[2] == name.rpartition(".")[2]]
+    hint = f"the nearest key is {(near or leaf)[0]}" if near or leaf else "ctxkit config LOG show lists all keys"
+    raise BadConfig(f"{place}unknown key {name[:80]}{after}", hint)
+
+
+def _brief(value: Any) -> str:
+    shown = "a table" if isinstance(value, dict) else repr(value)
+    return shown if len(shown) <= 60 else shown[:60] + "…"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import BadConfig, ExitCode, NoPermission, ReadFailed
-from ctxkit.store import said_config
-from ctxkit.store.config import Config, load
-from ctxkit.store.keys import AGENT_KEYS, KEYS
-from ctxkit.store.tomlread import LARGEST
+from ctxkit.settings import said_config
+from ctxkit.settings.config import Config, load
+from ctxkit.settings.keys import AGENT_KEYS, KEYS
+from ctxkit.settings.tomlread import LARGEST
 
 
 def write(path: Path, text: str) -> Path:
@@ -314,7 +314,7 @@ def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
     """A plain config loads neither parsers nor writers of durations, dates and TOML."""
     write(tmp_path / "ctxkit.toml", '[window]\ndefault = "8h"\n')
     code = (
-        "import sys; from pathlib import Path; from ctxkit.store.config import load;"
+        "import sys; from pathlib import Path; from ctxkit.settings.config import load;"
         "load(None, Path('.'), {}, None);"
         "print({'pytimeparse', 'dateparser', 'tomlkit', 'msgspec', 'difflib', 'typer'} & set(sys.modules))"
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import BadConfig, CannotCreate
-from ctxkit.store.config import load
-from ctxkit.store.keys import KEYS
-from ctxkit.store.said_config import VARIABLE, accept_line, is_said, note, note_of, own, write
+from ctxkit.settings.config import load
+from ctxkit.settings.keys import KEYS
+from ctxkit.settings.said_config import VARIABLE, accept_line, is_said, note, note_of, own, write
 from ctxkit.store.sidecar import Sidecar
 
 COUNTS = [
@@ -73,12 +73,12 @@ def test_a_change_says_nothing_of_a_stranger_s_keys(tmp_path: Path) -> None:
     """Of a file that sets keys which nobody said, a change is written and not noted; of any other it is noted."""
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
     beside = Sidecar(tmp_path / "log.jsonl")
-    assert write(beside, "limit = 1\n", env, sets=True) == ""
-    assert write(beside, "limit = 2\n", env, sets=True) == ""
+    assert write(beside, "limit = 1\n", env) == ""
+    assert write(beside, "limit = 2\n", env) == ""
     own(beside, env)
     assert is_said(beside.config_path, beside.config_path.read_bytes(), env)
     beside.config_path.write_text(AUTO)
-    assert "was not accepted before" in write(beside, AUTO + "reserve = 1\n", env, sets=True)
+    assert "was not accepted before" in write(beside, AUTO + "reserve = 1\n", env)
     assert not is_said(beside.config_path, beside.config_path.read_bytes(), env)
 
 
@@ -87,7 +87,7 @@ def test_where_no_note_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
     beside = Sidecar(tmp_path / "log.jsonl")
-    assert "cannot create" in write(beside, "limit = 1\n", env, sets=False)
+    assert "cannot create" in write(beside, "limit = 1\n", env)
     assert beside.config_path.read_text() == "limit = 1\n"
     with pytest.raises(CannotCreate):
         note(beside.config_path, b"", env)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxkit.errors import Usage
-from ctxkit.store.keys import KEYS
-from ctxkit.store.sidecar import OWNED_LINE
+from ctxkit.settings.keys import KEYS, OWNED_LINE
 
 PROFILES: dict[str, dict[str, str]] = {
     "session": {},

@@ -9,17 +9,30 @@ not say on this machine (`said_config.py`); `notices` names those.
 from __future__ import annotations
 
 import copy
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ctxkit.errors import BadConfig, CtxkitError, ReadFailed, reason_of
-from ctxkit.store import said_config, tomlread
-from ctxkit.store.keys import AGENT_KEYS, INSTEAD, KEYS, OWNER, Key
+from ctxkit.settings import said_config
+from ctxkit.settings.keys import (
+    AGENT_KEYS,
+    INSTEAD,
+    KEYS,
+    OWNER,
+    PREFIX,
+    Key,
+    agent_of,
+    is_table,
+    key_of,
+    require,
+    variable_of,
+    written,
+)
+from ctxkit.settings.tomlread import TomlFile, read
+from ctxkit.store.private import user_config
 
-PREFIX = "CTXKIT_"
 OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FORMAT", "CTXKIT_OFFLINE"}) | {
     said_config.VARIABLE
 }
@@ -27,8 +40,6 @@ OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_LOG_FO
 LISTED = 20
 """The most mistakes, and ignored keys, of one file that are listed."""
 
-_TABLE = {key.name: key for key in KEYS}
-_AGENT_KEY = re.compile(rf"agents\.(.+)\.({'|'.join(AGENT_KEYS)})", re.S)
 AGENT_PREFIX = "CTXKIT_AGENTS_"
 """How the environment variables of agents' keys begin: `CTXKIT_AGENTS_FRODO_LIMIT`."""
 _OWN = {general: own for own, general in INSTEAD.items()}
@@ -50,6 +61,11 @@ class Setting(NamedTuple):
     origin: str
     written: Any = None
 
+    @property
+    def typed(self) -> str:
+        """The value as it is typed; "" if there is none."""
+        return "" if self.written is None else written(self.written)
+
 
 class Config:
     """The settings in force. `config["window.min"]` is a value: durations in seconds (0 = off), percent as numbers.
@@ -67,6 +83,8 @@ class Config:
         self.agent: str | None = None
         self.notices: list[str] = []
         self.errors: list[CtxkitError] = []
+        self.folder_files: list[tuple[TomlFile, str]] = []
+        """The files of folders that were read, and why one is not used ("" if it is)."""
         self._strict = strict
         self._tolerant = tolerant
         self._unsaid = unsaid
@@ -74,26 +92,21 @@ class Config:
         self._accept = accept
 
     def __getitem__(self, name: str) -> Any:
-        return self.setting(name).value
+        return self.source(name)[1].value
 
     def origin(self, name: str) -> str:
         """The origin of the value of `name`."""
-        return self.setting(name).origin
-
-    def setting(self, name: str) -> Setting:
-        """The setting of `name`: that of the agent which `for_agent` named comes before the one of files.
-
-        Flags, arguments and environment variables of `name` itself come before both.
-        """
-        return self.source(name)[1]
+        return self.source(name)[1].origin
 
     def source(self, name: str) -> tuple[str, Setting]:
-        """The setting of `name` as `setting` gives it, and the name of its key (`agents.frodo.limit`)."""
+        """The setting of `name`, and its key (`agents.frodo.limit`): that of the agent which `for_agent` named comes
+        before the one of files. Flags, arguments and environment variables of `name` itself come before both.
+        """
         held = self.settings[name]
         if self.agent is None or name not in _OWN:
             return name, held
         own = self.agents.get(self.agent, {}).get(_OWN[name])
-        if own is None or held.origin in (*_OF_THIS_CALL, variable_of(_TABLE[name])):
+        if own is None or held.origin in (*_OF_THIS_CALL, variable_of(key_of(name))):
             return name, held
         return f"agents.{self.agent}.{_OWN[name]}", own
 
@@ -189,35 +202,43 @@ class Config:
         instead of the file's. Of a folder's file that this user did not say, not all keys count; those that do not are
         named once. Raises BadConfig, NoPermission, ReadFailed.
         """
-        raw = None
         try:
-            found = tomlread.read(file)
-            if found is None and text is None:
+            laid = read(file)
+            if laid is not None and not own:
+                stranger = laid.stranger(base)
+                self.folder_files.append((laid, stranger))
+                if stranger:
+                    self._ignored(f"{file}: {stranger}")
+                    return
+            if text is not None:
+                laid = TomlFile(file, text)
+            if laid is None:
                 return
-            if found is not None and not own:
-                if found.owner not in (0, os.geteuid()):
-                    self._ignored(f"{file}: belongs to another user")
-                    return
-                if base is not None and leads_out(file, base):
-                    self._ignored(f"{file}: a link that leads out of {base}")
-                    return
-            if text is None and found is not None:
-                text, raw = found.text, found.raw
-            text = text or ""
-            table = tomlread.parse(file, text)
+            entries = laid.entries()
         except CtxkitError as error:
             self._wrong(error)
             return
-        said = own or self._unsaid == "all" or (raw is not None and said_config.is_said(file, raw, self._env))
-        known: dict[str, int] | None = None
+        said = own or self._unsaid == "all" or (laid.raw is not None and said_config.is_said(file, laid.raw, self._env))
         wrong = 0
-        only: list[tuple[int, str]] = []
+        never: list[str] = []
         not_said: list[str] = []
-        for path, value in tomlread.flat(table, is_key):
-            known = tomlread.lines(text) if known is None else known
+        for path, value in entries:
+            name = ".".join(path)
+            if (value == {} and is_table(path)) or (name == OWNER and not own):
+                continue
+            place = laid.place(name)
             try:
-                if not self._lay_one(path, value, file, known, only, own=own, said=said):
-                    not_said.append(".".join(path))
+                key = key_of(name, f"{place}: ")
+                if not own and not key.counts_from_folder(value):
+                    if self._strict:
+                        self._ignored(f"{place}: {name} {ONLY}")
+                    else:
+                        never.append(name)
+                elif not said and (self._unsaid == "none" or not key.unsaid):
+                    require(key, name, value, f"{place}: ")
+                    not_said.append(name)
+                else:
+                    self._set(key, name, value, place, f"{place}: ")
             except BadConfig as error:
                 self._wrong(error)
                 wrong += 1
@@ -225,49 +246,25 @@ class Config:
                     self._wrong(BadConfig(f"{file}: perhaps there is more: no further key was read"))
                     break
         not_said.sort(key=lambda name: key_of(name).unsaid)  # what would act is not hidden behind what is shown
-        self._name_ignored(file, only, not_said)
+        self._name_ignored(laid, never, not_said)
 
-    def _name_ignored(self, file: Path, only: Sequence[tuple[int, str]], not_said: Sequence[str]) -> None:
+    def _name_ignored(self, file: TomlFile, never: Sequence[str], not_said: Sequence[str]) -> None:
         """Name the keys of a folder's file that have no effect, on one line that ends with what to type.
 
-        `only`: line and name of those that never count from there; `not_said`: those that an accept lets count.
+        `never`: those that never count from there; `not_said`: those that an accept lets count.
         """
-        never = _listed([name for _, name in only])
-        if only and not not_said:
-            lines, verb = ",".join(str(line) for line, _ in only[:LISTED]), "counts" if len(only) == 1 else "count"
-            self._ignored(f"{file}:{lines}: {never} {verb} {ONLY.removeprefix('counts ')}")
+        path, refused = file.path, _listed(never)
+        if never and not not_said:
+            lines = ",".join(str(file.line(name)) for name in never[:LISTED])
+            verb = "counts" if len(never) == 1 else "count"
+            self._ignored(f"{path}:{lines}: {refused} {verb} {ONLY.removeprefix('counts ')}")
         elif not_said:
             accept, unsaid = self._accept or "ctxkit config LOG accept", "not said by you on this machine"
-            first = f"{never} ({ONLY.removeprefix('counts ')}), " if only else ""
+            first = f"{refused} ({ONLY.removeprefix('counts ')}), " if never else ""
             names = _listed(not_said)
             self._ignored(
-                f"{file}: {names}: {unsaid}", accept, f"{file}: ignored, {first}{unsaid}: {names}; to accept: {accept}"
+                f"{path}: {names}: {unsaid}", accept, f"{path}: ignored, {first}{unsaid}: {names}; to accept: {accept}"
             )
-
-    def _lay_one(
-        self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], only: list[tuple[int, str]], *,
-        own: bool, said: bool,
-    ) -> bool:  # fmt: skip
-        """Override the setting of one key. Returns False if it does not count because nobody here said the file.
-
-        `only`: gets its line and name if it never counts from there.
-        """
-        name = ".".join(path)
-        if (value == {} and is_table(path)) or (name == OWNER and not own):
-            return True
-        place = f"{file}:{tomlread.line_of(known, name)}"
-        key = key_of(name, f"{place}: ")
-        if not own and not (isinstance(value, dict) or key.counts_from_folder(_checkable(key, value))):
-            if self._strict:
-                self._ignored(f"{place}: {name} {ONLY}")
-            else:
-                only.append((tomlread.line_of(known, name), name))
-            return True
-        if not said and (self._unsaid == "none" or not key.unsaid):
-            require(key, name, value, f"{place}: ")
-            return False
-        self._set(key, name, value, place, f"{place}: ")
-        return True
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -297,21 +294,33 @@ def load(
         config.lay(up, own=False, base=up.parent)
     if sidecar_file is not None:
         config.lay(sidecar_file, own=False, base=base or folder, text=others.get(sidecar_file))
-    for key in KEYS:
-        variable = variable_of(key)
-        if variable and env.get(variable):
-            try:
-                config._set(key, key.name, key.typed(env[variable]), variable, f"{variable}: ")
-            except BadConfig as error:
-                config._wrong(error)
-    _agents_of(config, env)
+    variables = [(key, key.name, variable) for key in KEYS if (variable := variable_of(key)) and env.get(variable)]
+    for key, name, variable in (*variables, *_of_agents(config, env)):
+        try:
+            config._set(key, name, key.typed(env[variable]), variable, f"{variable}: ")
+        except BadConfig as error:
+            config._wrong(error)
     config.notices += _misspelt(env)
     config.check()
     return config
 
 
-def _agents_of(config: Config, env: Mapping[str, str]) -> None:
-    """Override keys of agents with their variables (`CTXKIT_AGENTS_FRODO_LIMIT`).
+def load_here(env: Mapping[str, str]) -> Config:
+    """The config of the working folder. Raises what `load` raises."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # the working folder is gone
+        here = None
+    return load(None, here, env, user_config(env))
+
+
+def load_user(env: Mapping[str, str]) -> Config:
+    """The user's own settings and the variables; mistakes are kept in `errors`."""
+    return load(None, None, env, user_config(env), tolerant=True)
+
+
+def _of_agents(config: Config, env: Mapping[str, str]) -> Iterator[tuple[Key, str, str]]:
+    """The keys of agents that variables set (`CTXKIT_AGENTS_FRODO_LIMIT`), each with its name and its variable.
 
     A variable means the agents of this name in the files, else the one whose name is the same in small letters.
     """
@@ -323,15 +332,10 @@ def _agents_of(config: Config, env: Mapping[str, str]) -> None:
         if not name or key is None:
             words = ", ".join(one.upper() for one in AGENT_KEYS)
             config.notices.append(f"{variable}: no key has this variable; ignored; {AGENT_PREFIX}NAME_ and {words}?")
-            continue
-        if not text:
-            continue
-        known = [agent for agent in config.agents if _in_variable(agent) == name]
-        for agent in known or [name.lower()]:
-            try:
-                config._set(key, f"agents.{agent}.{word.lower()}", key.typed(text), variable, f"{variable}: ")
-            except BadConfig as error:
-                config._wrong(error)
+        elif text:
+            known = [agent for agent in config.agents if _in_variable(agent) == name]
+            for agent in known or [name.lower()]:
+                yield key, f"agents.{agent}.{word.lower()}", variable
 
 
 def _in_variable(agent: str) -> str:
@@ -356,61 +360,6 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
     return [f"{name}: no key has this variable; ignored; {PREFIX}{near[0]}?" for name, near in nearest if near]
 
 
-def variable_of(key: Key) -> str | None:
-    """The environment variable of a key; None for a key of an agent, whose name is in the variable."""
-    return None if key.of_agent else PREFIX + key.name.upper().replace(".", "_")
-
-
-def leads_out(file: Path, base: Path) -> bool:
-    """Whether a link on the way to `file` leads out of the folder `base`."""
-    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(base))
-
-
-def require(key: Key, name: str, value: Any, place: str = "", after: str = "") -> Any:
-    """The value for the program. Raises BadConfig, which names what is expected."""
-    try:
-        return key.read(value)
-    except (ValueError, OverflowError) as error:
-        hint = f"it is {_brief(value)}; {key.comment}"
-        raise BadConfig(f"{place}{name[:80]} must be {error}{after}", hint) from error
-
-
-def is_key(path: tuple[str, ...]) -> bool:
-    """Whether a path is the name of a key."""
-    name = ".".join(path)
-    return name in _TABLE or (len(path) > 2 and agent_of(name) is not None)
-
-
-def is_table(path: tuple[str, ...]) -> bool:
-    """Whether a path is the name of a table of keys."""
-    return any(name.startswith(".".join(path) + ".") for name in _TABLE) or (path[0] == "agents" and len(path) == 2)
-
-
-def agent_of(name: str) -> tuple[str, str] | None:
-    """The agent and the last word of a key `agents.NAME.window`; None for another key."""
-    found = _AGENT_KEY.fullmatch(name)
-    return (found[1], found[2]) if found else None
-
-
-def key_of(name: str, place: str = "", after: str = "") -> Key:
-    """The key of that name. Raises BadConfig, which names the nearest one."""
-    if name in _TABLE and not _TABLE[name].of_agent:
-        return _TABLE[name]
-    agent = agent_of(name)
-    if agent is not None:
-        return AGENT_KEYS[agent[1]]
-
-    import difflib
-
-    below = [known for known in _TABLE if known.startswith(name + ".")]
-    if below:
-        raise BadConfig(f"{place}{name} is a table{after}", f"its keys: {', '.join(below)}")
-    near = difflib.get_close_matches(name[:80], _TABLE, 1, 0.5)
-    leaf = [known for known in _TABLE if known.rpartition(".")[2] == name.rpartition(".")[2]]
-    hint = f"the nearest key is {(near or leaf)[0]}" if near or leaf else "ctxkit config LOG show lists all keys"
-    raise BadConfig(f"{place}unknown key {name[:80]}{after}", hint)
-
-
 def _default(key: Key) -> Setting:
     return Setting(None if key.default is None else key.read(key.default), "default", key.default)
 
@@ -426,16 +375,3 @@ def nearest(folder: Path, wrong: Callable[[CtxkitError], None]) -> Path | None:
         except OSError as error:
             wrong(ReadFailed(f"{at / 'ctxkit.toml'}: {reason_of(error)}", "nothing was changed"))
     return None
-
-
-def _checkable(key: Key, value: Any) -> Any:
-    """A value of the right type for `counts_from_folder`; a value of the wrong type raises later."""
-    try:
-        return key.read(value)
-    except (ValueError, OverflowError):
-        return "" if key.trust == "inside" else value
-
-
-def _brief(value: Any) -> str:
-    shown = "a table" if isinstance(value, dict) else repr(value)
-    return shown if len(shown) <= 60 else shown[:60] + "…"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoSuchLog
-from ctxkit.logfile.archetypes import read_archetype
-from ctxkit.logfile.assembly_sources import configured_files
+from ctxkit.settings.archetypes import read_archetype
+from ctxkit.settings.named_files import configured_files
 
 
 @pytest.fixture

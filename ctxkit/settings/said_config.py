@@ -8,18 +8,22 @@ small file of the user's own state folder, one for each path, so that no two pro
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxkit.core.text.utf8 import utf8
-from ctxkit.errors import CannotCreate, CtxkitError, reason_of
-from ctxkit.store import tomlread
+from ctxkit.errors import BadConfig, CannotCreate, CtxkitError, reason_of
+from ctxkit.settings.keys import OWNED_LINE, OWNER
+from ctxkit.settings.tomlread import TomlFile, read
 from ctxkit.store.private import make_private, user_state
 
 if TYPE_CHECKING:
     from ctxkit.store.sidecar import Sidecar
+
+_OWNED = re.compile(rf"""^[ \t]*{OWNER}[ \t]*=[ \t]*(["'])ctxkit\1""", re.M)
 
 FOLDER = "config"
 """The folder of the notes, in the user's state folder."""
@@ -70,15 +74,15 @@ def note(file: Path, content: bytes, env: Mapping[str, str]) -> None:
     atomic.replace(kept, _digest(content).encode("ascii") + b"\n" + path + b"\n")
 
 
-def write(sidecar: Sidecar, text: str, env: Mapping[str, str], *, sets: bool) -> str:
+def write(sidecar: Sidecar, text: str, env: Mapping[str, str]) -> str:
     """Write a sidecar's config for this user, and note it; returns why it was not noted, "" if it was.
 
-    It is not noted if the file before held keys (`sets`) that nobody here said: a change of one key says nothing of
-    the others. Raises CannotCreate, NoPermission of the config; that of the note is returned, for the config is there.
+    It is not noted if the file before held keys that nobody here said: a change of one key says nothing of the others.
+    Raises CannotCreate, NoPermission of the config; that of the note is returned, for the config is there.
     """
     file = sidecar.config_path
-    before = tomlread.read(file)
-    noted = before is None or not sets or is_said(file, before.raw, env)
+    before = read(file)
+    noted = before is None or before.raw is None or not _sets_keys(before) or is_said(file, before.raw, env)
     sidecar.write_config(text)
     if not noted:
         return f"{file}: was not accepted before, so it still is not"
@@ -89,13 +93,28 @@ def write(sidecar: Sidecar, text: str, env: Mapping[str, str], *, sets: bool) ->
     return ""
 
 
+def _sets_keys(file: TomlFile) -> bool:
+    """Whether a file sets any key, known or not; one that cannot be read may."""
+    try:
+        return any(path != (OWNER,) and value != {} for path, value in file.entries())
+    except BadConfig:
+        return True
+
+
+def is_own(sidecar: Sidecar) -> bool:
+    """Whether the sidecar's config says that the log is the user's (`OWNED_LINE`); not if it cannot be read."""
+    try:
+        found = read(sidecar.config_path)
+    except CtxkitError:  # whoever loads the config reports it
+        return False
+    return found is not None and _OWNED.search(found.text.partition("\n[")[0]) is not None
+
+
 def own(sidecar: Sidecar, env: Mapping[str, str]) -> None:
     """Note in the config that the log is the user's. Raises CannotCreate, NoPermission, BadConfig, ReadFailed."""
-    from ctxkit.store.sidecar import OWNED_LINE
-
-    if not sidecar.is_own():
-        before = tomlread.read(sidecar.config_path)
-        write(sidecar, f"{OWNED_LINE}\n{'' if before is None else before.text}", env, sets=before is not None)
+    if not is_own(sidecar):
+        before = read(sidecar.config_path)
+        write(sidecar, f"{OWNED_LINE}\n{'' if before is None else before.text}", env)
 
 
 def _digest(content: bytes) -> str:

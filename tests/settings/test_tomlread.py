@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import BadConfig, ReadFailed
-from ctxkit.store.tomlread import flat, header, line_of, lines, parse, read
+from ctxkit.settings.tomlread import TomlFile, flat, header, lines, read
 
 TEXT = """# c
 model = "m"
@@ -31,7 +31,9 @@ def test_lines() -> None:
         "model": 2, "window": 3, "window.min": 5, "window.status.x": 6, "agents.a.b": 7, "agents.a.b.window": 8,
         "many": 9, "q]r.s": 10, "q]r.s.k": 11,
     }  # fmt: skip
-    assert [line_of(known, name) for name in ("window.min", "window.max", "model.x", "zzz")] == [5, 3, 2, 1]
+    file = TomlFile(Path("f"), TEXT)
+    assert [file.line(name) for name in ("window.min", "window.max", "model.x", "zzz")] == [5, 3, 2, 1]
+    assert file.place("window.min") == "f:5"
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,27 @@ def test_text(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\r\n")
     found = read(tmp_path / "f")
     assert found is not None and found.text == "a = 1\nb = 2\n" and found.owner == os.geteuid()
-    assert parse(tmp_path / "f", found.text) == {"a": 1, "b": 2} and parse(tmp_path / "f", " \n") == {}
+    assert found.table() == {"a": 1, "b": 2} and TomlFile(tmp_path / "f", " \n").table() == {}
+    assert found.raw == (tmp_path / "f").read_bytes() and found.entries() == [(("a",), 1), (("b",), 2)]
 
 
 def test_flat() -> None:
     """A known key ends a path even where its value is a table; nesting without end is not followed."""
     table = {"a": {"b": 1, "c": {}}, "now": {"x": 1}, "d": {"d": {"d": {"d": {"d": 1}}}}}
-    found = list(flat(table, lambda path: path == ("now",)))
+    found = list(flat(table))
     assert found == [(("a", "b"), 1), (("a", "c"), {}), (("now",), {"x": 1}), (("d",) * 4, {"d": 1})]
+
+
+def test_a_stranger_s(tmp_path: Path) -> None:
+    """A file of somebody else, and a link that leads out of the folder; root's and a text of one's own are not."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "f").write_text("")
+    (tmp_path / "in/link").symlink_to("../f")
+    (tmp_path / "in/own").symlink_to("link2")
+    (tmp_path / "in/link2").write_text("")
+    link, inside = read(tmp_path / "in/link"), read(tmp_path / "in/own")
+    assert link is not None and inside is not None
+    assert link.stranger(tmp_path / "in") == f"a link that leads out of {tmp_path / 'in'}"
+    assert (link.stranger(tmp_path), link.stranger(None), inside.stranger(tmp_path / "in")) == ("", "", "")
+    owners = {owner: TomlFile(tmp_path / "f", "", owner).stranger(None) for owner in (os.geteuid(), 0, 54321, None)}
+    assert {owner for owner, why in owners.items() if why} == {54321}

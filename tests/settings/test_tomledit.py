@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.store.tomledit import CannotEdit, toml, with_key, without_key
+from ctxkit.settings.tomledit import CannotEdit, toml, with_key, without_key
 
 WINDOW = ("window", "default")
 
@@ -41,23 +41,23 @@ def test_set(text: str, path: tuple[str, ...], value: Any, after: str) -> None:
     assert made == after
 
 
-UNSET: list[tuple[str, tuple[str, ...], bool, str]] = [
-    ('[window]\ndefault = "8h"  # ours\n# x\n', WINDOW, True, '[window]\n# default = "off"  # ours\n# x\n'),
-    ('[window]\ndefault = "8h"  # theirs\n# x\n', WINDOW, True, "[window]\n# x\n"),
-    ('[window]\ndefault = "8h"\n', WINDOW, True, "[window]\n"),
-    ('a = 1\n[agents.frodo]\nwindow = "8h"\n', ("agents", "frodo", "window"), False, "a = 1\n"),
-    ('[agents.frodo]\n# why\nwindow = "8h"\n', ("agents", "frodo", "window"), False, "[agents.frodo]\n# why\n"),
-    ("[windw]\ndefault = 1\n[trim]\n", ("windw", "default"), False, "[trim]\n"),
-    ("[nothing]\n", ("nothing",), False, ""),
-    ("window = { default = 1, min = 2 }\n", WINDOW, True, "window = {  min = 2 }\n"),
-    ("window.default = 1\nmodel = 'x'\n", WINDOW, True, "model = 'x'\n"),
+UNSET: list[tuple[str, tuple[str, ...], str]] = [
+    ('[window]\ndefault = "8h"  # ours\n# x\n', WINDOW, "[window]\n# x\n"),
+    ('[window]\ndefault = "8h"\nmin = "1h"\n', WINDOW, '[window]\nmin = "1h"\n'),
+    ('[window]\ndefault = "8h"\n', WINDOW, "[window]\n"),
+    ('a = 1\n[agents.frodo]\nwindow = "8h"\n', ("agents", "frodo", "window"), "a = 1\n"),
+    ('[agents.frodo]\n# why\nwindow = "8h"\n', ("agents", "frodo", "window"), "[agents.frodo]\n# why\n"),
+    ("[windw]\ndefault = 1\n[trim]\n", ("windw", "default"), "[trim]\n"),
+    ("[nothing]\n", ("nothing",), ""),
+    ("window = { default = 1, min = 2 }\n", WINDOW, "window = {  min = 2 }\n"),
+    ("window.default = 1\nmodel = 'x'\n", WINDOW, "model = 'x'\n"),
 ]
 
 
-@pytest.mark.parametrize(("text", "path", "known", "after"), UNSET)
-def test_unset(text: str, path: tuple[str, ...], known: bool, after: str) -> None:
-    """A line of ours goes to sleep again, another one goes; so does the header of a table that nobody knows."""
-    assert without_key(text, path, comment="ours", default='"off"', known=known) == after
+@pytest.mark.parametrize(("text", "path", "after"), UNSET)
+def test_unset(text: str, path: tuple[str, ...], after: str) -> None:
+    """The line goes; so does the header of an agent of whom nothing is left, and of a table that nobody knows."""
+    assert without_key(text, path) == after
 
 
 @pytest.mark.parametrize("text", ["window = 5\n", "[[window]]\na = 1\n"])
@@ -98,7 +98,7 @@ def test_any_file(text: str, path: tuple[str, ...], value: Any) -> None:
         assert at(tomllib.loads(made), path) == value
         if not isinstance(at(tomllib.loads(text), path), dict):
             assert made.count("#") >= text.count("#") - text.count("# default = '8h'") - text.count("\n1, #")
-        gone = without_key(made, path, comment="?", default="0", known=False)
+        gone = without_key(made, path)
         assert at(tomllib.loads(gone), path) is None
     except CannotEdit:
         return

@@ -15,16 +15,19 @@ from typing import Any, NamedTuple
 
 from ctxkit.core.text.utf8 import is_sound
 from ctxkit.errors import BadConfig, CannotCreate, CtxkitError, NoPermission, NothingChanges, Usage
-from ctxkit.logfile.assembly_sources import missing
-from ctxkit.store import config, profiles, said_config, tomledit, tomlread
-from ctxkit.store.config import ONLY, Config, Setting, Unsaid, key_of
+from ctxkit.settings import config, said_config, tomledit
+from ctxkit.settings.config import ONLY, Config, Setting, Unsaid
+from ctxkit.settings.keys import Key, KeyPath, agent_of, is_key, key_of, require, variable_of
+from ctxkit.settings.named_files import missing
+from ctxkit.settings.tomlread import TomlFile, leads_out, read
 from ctxkit.store.folder import sidecar_name
-from ctxkit.store.keys import OWNER, Key, written
 from ctxkit.store.opening import require_file
-from ctxkit.store.private import make_private
-from ctxkit.store.sidecar import Sidecar, user_config
+from ctxkit.store.private import make_private, user_config
+from ctxkit.store.sidecar import Sidecar
 
 UNCHANGED = ": nothing was changed"
+Plan = Callable[[str, list[KeyPath]], str]
+"""Makes the new text of a file from its text and the paths in it that have the name of the key."""
 
 
 class ConfigChange(NamedTuple):
@@ -60,17 +63,18 @@ class Configured:
         self.user = user_config(env)
         self.own = log is None
         self.folder: Path | None = None
-        given = Path(sidecar) if sidecar else None
+        self.beside: Sidecar | None = None
         self.accept_line = said_config.accept_line(log if log != "-" else None, sidecar or None)
-        if log is None:
-            self.beside: Sidecar | None = None
-        elif log == "-":
-            self.beside = Sidecar(None, given) if given else None
+        named = Path(sidecar) if sidecar else None
+        if log == "-":
+            self.beside = Sidecar(None, named) if named else None
             self.folder = Path.cwd()
-        else:
+        elif log is not None:
             require_file(Path(log))
-            self.beside = Sidecar(Path(log), given)
+            self.beside = Sidecar(Path(log), named)
             self.folder = Path(os.path.realpath(log)).parent
+        self.file = self.user if self.beside is None else self.beside.config_path
+        """The file that is changed."""
         self.notices = list(self.beside.notices) if self.beside else []
         """What was ignored, of the sidecar's folder and in the files that were read."""
 
@@ -92,13 +96,8 @@ class Configured:
     def get(self, name: str) -> Setting:
         """One setting. Raises BadConfig; NothingChanges if it has no value."""
         name, key, _ = _named(name)
-        found = self.load()
-        agent = config.agent_of(name)
-        if agent is not None:
-            setting = found.agents.get(agent[0], {}).get(agent[1], Setting(None, "default"))
-        else:
-            setting = found.settings[name]
-        if setting.value is None:
+        setting = dict(self.load().every()).get(name)
+        if setting is None or setting.value is None:
             raise NothingChanges(f"{name} is not set", f"what it means: {key.comment}")
         return setting
 
@@ -108,20 +107,16 @@ class Configured:
         if not is_sound(f"{name}{text}"):
             raise BadConfig(f"{name}: what was typed is not UTF-8{UNCHANGED}")
         value = key.typed(text)
-        config.require(key, name, value, after=UNCHANGED)
+        found = require(key, name, value, after=UNCHANGED)
         if not self.own and not key.counts_from_folder(value):
             what = f"{name}: a path that leads out of the log's folder" if key.trust == "inside" else name
             raise BadConfig(
                 f"{what} {ONLY}{UNCHANGED}", f"ctxkit config --user set {shlex.quote(name)} {shlex.quote(text)}"
             )
+        if wrong := "; ".join(missing(self.folder, key, key.paths(found))):
+            raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "write paths relative to the log's folder")
 
-        paths = key.paths(key.read(value))
-        if paths:
-            wrong = "; ".join(missing(self.folder, key, paths))
-            if wrong:
-                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "write paths relative to the log's folder")
-
-        def plan(before: str, paths: list[tuple[str, ...]]) -> str:
+        def plan(before: str, paths: list[KeyPath]) -> str:
             return tomledit.with_key(before, paths[-1] if paths else path, value)
 
         return self._change(name, plan, dry_run=dry_run)
@@ -139,36 +134,30 @@ class Configured:
         for word, value in values.items():
             if word in there and there[word].written != value:
                 text = f"agents.{agent}.{word} is set to something else ({there[word].origin}){UNCHANGED}"
-                raise CannotCreate(text, "another name, or ctxkit config --user unset " + f"agents.{agent}.{word}")
+                raise CannotCreate(text, f"another name, or ctxkit config --user unset agents.{agent}.{word}")
+        if values.keys() <= there.keys():
+            return None
 
-        def plan(before: str, paths: list[tuple[str, ...]]) -> str:
+        def plan(before: str, paths: list[KeyPath]) -> str:
             for word, value in values.items():
                 before = tomledit.with_key(before, ("agents", agent, word), value)
             return before
 
-        if values.keys() <= there.keys():
-            return None
         return self._change(f"agents.{agent}.window", plan, dry_run=False)
 
     def unset(self, name: str, *, dry_run: bool = False) -> ConfigChange:
         """Remove a key from the file, also an unknown one. Raises NothingChanges if it is not there."""
-        key: Key | None = None
         unknown: BadConfig | None = None
         try:
-            name, key, _ = _named(name, UNCHANGED)
+            name, _, _ = _named(name, UNCHANGED)
         except BadConfig as error:
             unknown = error
 
-        def plan(before: str, paths: list[tuple[str, ...]]) -> str:
+        def plan(before: str, paths: list[KeyPath]) -> str:
             if not paths:
-                if unknown is not None:
-                    raise unknown
-                raise NothingChanges(f"{name} is not set in {self._file()}{UNCHANGED}")
+                raise unknown or NothingChanges(f"{name} is not set in {self.file}{UNCHANGED}")
             for path in paths:
-                default = profiles.shown(key.shown()) if key else ""
-                known = key is not None and not key.of_agent
-                comment = key.comment if key else "\n"
-                before = tomledit.without_key(before, path, comment=comment, default=default, known=known)
+                before = tomledit.without_key(before, path)
             return before
 
         return self._change(name, plan, dry_run=dry_run)
@@ -181,46 +170,42 @@ class Configured:
         """
         if self.own:
             raise Usage(f"your own config always counts{UNCHANGED}", "ctxkit config LOG accept")
+        self._refuse_ignored()
+        files = self.load(unsaid="all").folder_files  # a mistake in one is told before any is accepted
+        for file, stranger in files:
+            if stranger:
+                why = f"belongs to another user, or is a link that leads out{UNCHANGED}"
+                raise NoPermission(f"{file.path}: {why}")
+        if not files:
+            raise NothingChanges(f"there is no config file in this log's folder or above it{UNCHANGED}")
+        accepted = []
+        for file, _ in reversed(files):
+            if not dry_run and file.raw is not None:
+                said_config.note(file.path, file.raw, self.env)
+            keys = ((".".join(path), value) for path, value in file.entries() if is_key(path))
+            accepted.append(
+                AcceptedFile(file.path, {name: value for name, value in keys if key_of(name).counts_from_folder(value)})
+            )
+        return accepted
+
+    def _refuse_ignored(self) -> None:
         if self.beside is not None and self.beside.ignored:
             raise NoPermission(f"{self.beside.folder} {self.beside.ignored}{UNCHANGED}", "--sidecar DIR")
-        self.load(unsaid="all")  # a mistake, or a link that leads out, is told before anything is accepted
-        above = config.nearest(self.folder, _raise) if self.folder is not None else None
-        bases = {self.beside.config_path: self.beside.base} if self.beside else {}
-        bases |= {above: above.parent} if above is not None else {}
-        accepted, contents = [], []
-        for file, base in bases.items():
-            content = tomlread.read(file)
-            if content is None:
-                continue
-            if content.owner not in (0, os.geteuid()) or config.leads_out(file, base):
-                raise NoPermission(f"{file}: belongs to another user, or is a link that leads out{UNCHANGED}")
-            accepted.append(AcceptedFile(file, _counting(tomlread.parse(file, content.text))))
-            contents.append(content.raw)
-        if not accepted:
-            raise NothingChanges(f"there is no config file in this log's folder or above it{UNCHANGED}")
-        for one, raw in zip(accepted, contents, strict=True):
-            if not dry_run:
-                said_config.note(one.file, raw, self.env)
-        return accepted
 
     def _target(self) -> Sidecar:
         if self.own:
             return Sidecar(None, self.user.parent)
         if self.beside is None:
             raise Usage(f"a stream has no config of its own{UNCHANGED}", "name a log, --sidecar DIR, or --user")
-        if self.beside.ignored:
-            raise NoPermission(f"{self.beside.folder} {self.beside.ignored}{UNCHANGED}", "--sidecar DIR")
-        if config.leads_out(self.beside.config_path, self.beside.base):
-            text = f"{self.beside.config_path}: a link that leads out of {self.beside.base}{UNCHANGED}"
+        self._refuse_ignored()
+        if leads_out(self.file, self.beside.base):
+            text = f"{self.file}: a link that leads out of {self.beside.base}{UNCHANGED}"
             raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
         return self.beside
 
-    def _file(self) -> Path:
-        return self.user if self.own or self.beside is None else self.beside.config_path
-
-    def _change(self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str], *, dry_run: bool) -> ConfigChange:
+    def _change(self, name: str, plan: Plan, *, dry_run: bool) -> ConfigChange:
         target = self._target()
-        made, change = self._planned(name, plan)  # a refused change creates no folder
+        _, change = self._planned(name, plan)  # a refused change creates no folder
         if dry_run:
             return change
         if self.own:
@@ -233,79 +218,45 @@ class Configured:
             if made is not None and self.own:
                 target.write_config(made)
             elif made is not None:
-                not_noted = said_config.write(target, made, self.env, sets=self._sets())
+                not_noted = said_config.write(target, made, self.env)
                 self.notices += [f"{not_noted}; to accept: {self.accept_line}"] if not_noted else []
         return change
 
-    def _sets(self) -> bool:
-        """Whether the file sets any key."""
-        before = tomlread.read(self._file())
-        table = {} if before is None else tomlread.parse(self._file(), before.text)
-        return any(path != (OWNER,) for path, value in tomlread.flat(table, config.is_key) if value != {})
-
-    def _planned(self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str]) -> tuple[str | None, ConfigChange]:
+    def _planned(self, name: str, plan: Plan) -> tuple[str | None, ConfigChange]:
         """The new text (None: nothing to change), and the change. Raises what the plan raises."""
-        file = self._file()
-        found = tomlread.read(file)
-        if found is not None and found.owner not in (0, os.geteuid()):
-            raise NoPermission(f"{file}: belongs to another user{UNCHANGED}", "--sidecar DIR")
-        text = found.text if found else ""
-        table = tomlread.parse(file, text)
-        there = {path: value for path, value in tomlread.flat(table, config.is_key) if ".".join(path) == name}
+        before = read(self.file)
+        if before is not None and (stranger := before.stranger(None)):
+            raise NoPermission(f"{self.file}: {stranger}{UNCHANGED}", "--sidecar DIR")
+        old = before or TomlFile(self.file, "")
+        there = [(path, value) for path, value in old.entries() if ".".join(path) == name]
         try:
-            new = plan(text, list(there))
+            new = TomlFile(self.file, plan(old.text, [path for path, _ in there]))
         except tomledit.CannotEdit as error:
-            where = f"{file}:{tomlread.line_of(tomlread.lines(text), name)}"
-            raise BadConfig(f"{where}: {name} cannot be changed there{UNCHANGED}", "edit the file by hand") from error
-        after = self.load(tolerant=True, env=False, instead={file: new}, unsaid="all")
-        left = [error.message for error in after.errors if error.message.startswith(f"{file}:")]
-        own = [
-            error
-            for error in after.errors
-            if re.match(rf"{re.escape(str(file))}:\d+: {re.escape(name)} ", error.message)
-        ]
-        after.errors[:] = own
+            raise BadConfig(
+                f"{old.place(name)}: {name} cannot be changed there{UNCHANGED}", "edit the file by hand"
+            ) from error
+        after = self.load(tolerant=True, env=False, instead={self.file: new.text}, unsaid="all")
+        left = [error.message for error in after.errors if error.message.startswith(f"{self.file}:")]
+        of_the_key = re.compile(rf"{re.escape(str(self.file))}:\d+: {re.escape(name)} ")
+        after.errors[:] = [error for error in after.errors if of_the_key.match(error.message)]
         after.check(name)
         if after.errors:
             raise BadConfig(f"{after.errors[0].message}{UNCHANGED}", after.errors[0].hint)
-        values = dict(tomlread.flat(tomlread.parse(file, new), config.is_key))
-        now = [value for path, value in values.items() if ".".join(path) == name]
-        change = ConfigChange(file, name, [*there.values(), None][0], [*now, None][0], left)
-        return (None if found and new == text else _as_it_was(file, new)), change
+        now = [value for path, value in new.entries() if ".".join(path) == name]
+        change = ConfigChange(self.file, name, there[0][1] if there else None, now[0] if now else None, left)
+        return (None if before and new.text == old.text else _as_it_was(old.raw or b"", new.text)), change
 
 
-def _counting(table: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a folder's file that count once it is accepted, with their values; none with a mistake."""
-    found = ((".".join(path), value) for path, value in tomlread.flat(table, config.is_key) if config.is_key(path))
-    return {name: value for name, value in found if _counts(key_of(name), value)}
-
-
-def _counts(key: Key, value: Any) -> bool:
-    """Whether a value of a folder's file counts. One that cannot be read does not, and each command names it."""
-    try:
-        return key.counts_from_folder(key.read(value))
-    except ValueError:
-        return False
-
-
-def _raise(error: CtxkitError) -> None:
-    raise error
-
-
-def _as_it_was(file: Path, text: str) -> str:
-    """The text with the line ends and the byte order mark of the file."""
-    try:
-        raw = file.read_bytes()
-    except OSError:
-        return text
+def _as_it_was(raw: bytes, text: str) -> str:
+    """The text with the line ends and the byte order mark of the file before."""
     bom = "\ufeff" if raw.startswith(b"\xef\xbb\xbf") else ""
     crlf = b"\r\n" in raw and raw.count(b"\n") == raw.count(b"\r\n")
     return bom + (text.replace("\n", "\r\n") if crlf else text)
 
 
-def _named(name: str, after: str = "") -> tuple[str, Key, tuple[str, ...]]:
+def _named(name: str, after: str = "") -> tuple[str, Key, KeyPath]:
     """A key as typed: its name, its row of the table, its path. An agent's name may be in quotes, as in TOML."""
-    found = config.agent_of(name)
+    found = agent_of(name)
     if found is None:
         return name, key_of(name, after=after), tuple(name.split("."))
     agent, word = found
@@ -336,11 +287,11 @@ def left_behind(path: Path, ops: Sequence[Mapping[str, Any]]) -> str:
             beside = Sidecar(made_in)
             if os.path.islink(made_in) or beside.leads_out(beside.config_path):
                 continue
-            found = tomlread.read(beside.config_path)
-            table = {} if found is None else tomlread.parse(beside.config_path, found.text)
+            found = read(beside.config_path)
+            entries = [] if found is None else found.entries()
         except (CtxkitError, OSError, ValueError):  # no name of a file; or another log's, and who opens that is told
             continue
-        keys = [".".join(key) for key, _ in tomlread.flat(table, config.is_key) if config.is_key(key)]
+        keys = [".".join(key) for key, _ in entries if is_key(key)]
         if keys:
             copied = shlex.join(["cp", "-r", *(str(one.with_name(sidecar_name(one.name))) for one in (made_in, path))])
             return (
@@ -358,10 +309,5 @@ def _typed(op: Mapping[str, Any]) -> Iterator[str]:
 
 def overridden(name: str, env: Mapping[str, str]) -> str | None:
     """The environment variable that comes before the files, if it is set."""
-    variable = config.variable_of(key_of(name))
+    variable = variable_of(key_of(name))
     return variable if variable and env.get(variable) else None
-
-
-def as_typed(setting: Setting) -> str:
-    """A setting's value as it is typed; "" if there is none."""
-    return "" if setting.written is None else written(setting.written)

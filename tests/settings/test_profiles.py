@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import Usage
-from ctxkit.store.config import Config, load
-from ctxkit.store.keys import KEYS
-from ctxkit.store.profiles import PROFILES, profile
-from ctxkit.store.tomledit import with_key, without_key
+from ctxkit.settings.config import Config, load
+from ctxkit.settings.keys import KEYS
+from ctxkit.settings.profiles import PROFILES, profile
+from ctxkit.settings.tomledit import with_key, without_key
 
 
 def loaded(folder: Path, text: str) -> Config:
@@ -64,8 +64,8 @@ def test_unknown_profile() -> None:
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_every_line_is_taken_in_place_and_goes_back(name: str) -> None:
-    """Setting a key changes one line and no other; unsetting it gives the file as it was, byte for byte."""
+def test_every_line_is_taken_in_place(name: str) -> None:
+    """Setting a key changes one line and no other; unsetting it takes that line out."""
     text = profile(name)
     for key in KEYS:
         path = tuple(key.name.split("."))
@@ -74,6 +74,4 @@ def test_every_line_is_taken_in_place_and_goes_back(name: str) -> None:
         changed = with_key(text, path, key.shown())
         differ = [(old, new) for old, new in zip(text.split("\n"), changed.split("\n"), strict=True) if old != new]
         assert [old.removeprefix("# ") for old, _ in differ] == [new for _, new in differ] and len(differ) == 1
-        from ctxkit.store.profiles import shown
-
-        assert without_key(changed, path, comment=key.comment, default=shown(key.shown()), known=True) == text
+        assert without_key(changed, path) == text.replace(f"{differ[0][0]}\n", "", 1), key.name
