@@ -152,7 +152,7 @@ def test_a_folder_that_is_shut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     for name in ("scandir", "listdir"):
         monkeypatch.setattr(os, name, refusing(getattr(os, name)))
-    ran = ctxkit("recall", tmp_path, "hello")
+    ran = ctxkit("recall", tmp_path, "question")
     assert f"{shut}: permission denied" in ran.err and "is a directory" not in ran.err
     assert ran.code == 77 and f"{tmp_path / 'a.jsonl'}\n" in ran.text
 
