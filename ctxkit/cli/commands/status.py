@@ -217,14 +217,14 @@ def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
     course = plotted(target, around=around, limit=tokens.limit.value)
     if json:
         streams.out_json(msgspec.to_builtins(course))
-    elif svg:
-        from ctxkit.cli.terminal.timeline_svg import drawn
+        return
+    from ctxkit.cli.terminal import timeline_chart
 
+    if svg:
         path = target.opening.path
-        streams.out_bytes([utf8(drawn(course, path.name if path is not None else target.opening.name))])
+        name = path.name if path is not None else target.opening.name
+        streams.out_bytes([utf8(timeline_chart.svg(course, name))])
     else:
-        from ctxkit.cli.terminal import timeline_chart
-
         config = target.config
         levels = {"yellow": config["status.yellow"], "red": config["status.red"]}
         for line in timeline_chart.lines(course, layout.width(), **levels):
