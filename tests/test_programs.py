@@ -168,8 +168,8 @@ def test_folders_of_them(tmp_path: Path) -> None:
         program.put(tmp_path)
     found = {Path(one["path"]).name: one["format"] for one in good("sessions", tmp_path, "--json").values}
     assert found == {one.file: one.format for one in READ}
-    ran = good("recall", tmp_path, "8080", "--files-with-matches")
-    assert {Path(line).name for line in ran.text.splitlines()} == {one.file for one in READ}
+    hits = good("recall", tmp_path, "8080", "--json").values
+    assert {Path(hit["log"]).name for hit in hits} == {one.file for one in READ}
 
 
 _OWN = st.dictionaries(

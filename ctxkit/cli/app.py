@@ -14,7 +14,6 @@ import typer
 
 from ctxkit.cli.parser import HelpAsked, command_parser, program_parser
 from ctxkit.cli.registry import COMMANDS, COMPLETE, names_log, unknown
-from ctxkit.cli.terminal import descriptors
 from ctxkit.errors import ExitCode, Usage
 
 
@@ -131,7 +130,7 @@ def _run(args: list[str]) -> int:
 def main() -> None:
     """The entry point of the console script."""
     gc.disable()  # reading makes no cycles, and a search for them among a million messages is slow
-    if 1 in descriptors.fill():
+    if 1 in fill():
         from ctxkit.cli.terminal import error_report
 
         words, form = log_format(sys.argv[1:])
@@ -141,3 +140,16 @@ def main() -> None:
     else:
         status = run(sys.argv[1:])
     os._exit(status)  # both streams are flushed, nothing else is open; freeing a million messages is slow
+
+
+def fill() -> frozenset[int]:
+    """Open /dev/null on those of 0, 1 and 2 that are closed; return them. The first call of every program."""
+    closed = set()
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            closed.add(fd)
+            opened = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is fd
+            os.set_inheritable(opened, True)  # as standard streams are
+    return frozenset(closed)

@@ -113,7 +113,6 @@ FLAGS: dict[str, Flag] = {
         Flag("--compact", "Compact logs that are full, in the background, by rules."),
         Flag("--context-limit", "The context limit in tokens (128000, 128k).", "N"),
         Flag("--conversation", "Which conversation of a file that holds many.", "N"),
-        Flag("-c --count", "Print only the number of hits of each log."),
         Flag("--create", "Create the log if it is missing (0600)."),
         Flag("--csv", "Print CSV."),
         Flag(
@@ -140,7 +139,6 @@ FLAGS: dict[str, Flag] = {
         Flag(
             "--files-from", "Also the logs and folders that this file lists, a line each; - for standard input.", "FILE"
         ),
-        Flag("-l --files-with-matches", "Print only the names of logs with hits."),
         Flag("--fit-images/--no-fit-images", "Leave out the oldest images over the provider's limits."),
         Flag("--focus", "Lines with these words count more in the summary.", "TEXT"),
         Flag("-f --follow", "Keep printing what is added to the log, until Ctrl-C."),
@@ -251,11 +249,7 @@ FLAGS: dict[str, Flag] = {
             "--no-tokens", "Count no tokens, and so read no content.", on={"diff": "With --stat: do not count tokens."}
         ),
         Flag("--now", "What windows count from: last (newest message), wall, or a time.", "TIME"),
-        Flag(
-            "-0 --null",
-            "Print only paths, each followed by a NUL byte.",
-            on={"recall": "With -l: end each name with a NUL byte."},
-        ),
+        Flag("-0 --null", "Print only paths, each followed by a NUL byte."),
         Flag("--once", "One round, then end: for cron."),
         Flag("--oneline", "One line per message."),
         Flag(

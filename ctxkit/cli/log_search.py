@@ -37,7 +37,7 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.log_files import is_other, ruin
 from ctxkit.search.project_sessions import project, project_sessions
-from ctxkit.store.folder import START, FolderEntry, file_name, may_be_log, walk
+from ctxkit.store.folder import START, file_name, may_be_log, walk
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.private import user_cache
@@ -65,9 +65,6 @@ class Searching:
     ignore_case: bool = False
     state: str | None = None
     limit: int | None = None
-    count: bool = False
-    files_with_matches: bool = False
-    null: bool = False
 
     topic = False
     """TEXT was made from --about, because no text was given."""
@@ -103,25 +100,19 @@ class LogSearch:
         """How to read and to bring back the first hit that is out of the context, in lines; with
         --about the best of the first log with one.
         """
-        self.found_in_file: int | None = None
         self.failed = ExitCode.DONE
         """The highest code of the logs that could not be searched."""
         self.prefilter: WordPrefilter | None = None
         streams.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
-        if searching.count and searching.files_with_matches:
-            raise Usage("-c and -l cannot be combined", "use only one of them")
-        if searching.null and (not searching.files_with_matches or reading.json):
-            raise Usage("-0 is for the names that -l prints, and not for --json", "recall FOLDER TEXT -l -0")
 
     def run(self) -> int:
         """Search all places and print the hits; the exit status."""
         with streams.progress("searching", "logs") as step:
             self.search_all(step)
         found, exchanges, days, logs = self.totals
-        names = self.searching.count or self.searching.files_with_matches
-        if found and not names:
+        if found:
             more = " (there may be more: --limit)" if self.left == 0 else ""
             counted = layout.count(exchanges, "exchange")
             if logs < 2:  # two may have hits of one day
@@ -135,7 +126,7 @@ class LogSearch:
         if self.prefilter is not None:
             streams.flush()  # print everything before the index is updated
             self.prefilter.learn()
-        if not found and not self.failed and not names:
+        if not found and not self.failed:
             where = ", ".join(self.names.get(place, place) for place in self.places[:3])
             where += f" and {len(self.places) - 3} more" if len(self.places) > 3 else ""
             if not self.logs and all(map(os.path.isdir, self.places)):
@@ -197,17 +188,17 @@ class LogSearch:
     def search_folder(self, folder: Path) -> None:
         """Search every log below a folder; other files are skipped."""
         with streams.progress(f"searching {folder}", "files") as step:
-            for done, (entry, lacks) in enumerate(self.entries(folder)):
+            for done, (path, lacks) in enumerate(self.entries(folder)):
                 if self.left == 0:
                     return
                 if step is not None:
                     step(done, 0)
                 if lacks:
-                    self.pass_over(entry.path)
+                    self.logs += ".git" not in path.parts  # texts there may look like logs
                 else:
-                    self.search_file(entry.path)
+                    self.search_file(path)
 
-    def entries(self, folder: Path) -> Iterator[tuple[FolderEntry, bool]]:
+    def entries(self, folder: Path) -> Iterator[tuple[Path, bool]]:
         """The files below a folder that may be logs, each with whether it is known to lack the text."""
         from ctxkit.search.prefilter import WordPrefilter  # brings sqlite3: only where folders are searched
         from ctxkit.store.words import WordIndex
@@ -220,13 +211,8 @@ class LogSearch:
             if lacks is None and not entry.sidecar and is_other(str(entry.path)):
                 lacks = False  # it is named, if it was a log
             if lacks is not None:
-                yield entry, lacks
+                yield entry.path, lacks
         self.prefilter.leave(whole=True)
-
-    def pass_over(self, path: Path) -> None:
-        """Count a log that lacks the text."""
-        self.logs += ".git" not in path.parts
-        self.print_count(str(path), 0)
 
     def search_file(self, path: Path) -> None:
         """Search a file below a folder, if it is a log."""
@@ -235,9 +221,8 @@ class LogSearch:
                 start = source.read(0, START)
                 if self.name_ruin(str(path), start) or not may_be_log(start):
                     return
-                self.logs += ".git" not in path.parts  # texts there may look like logs
+                self.logs += ".git" not in path.parts
                 if not (self.may_hold(path, source) or Sidecar(path).may_hold_ops()):
-                    self.print_count(str(path), 0)
                     return
         except CtxkitError as error:
             self.report(str(path), _shut(path) or error)
@@ -295,7 +280,7 @@ class LogSearch:
                 with open_log(place) as source:
                     self.name_ruin(place, source.read(0, START), error)
         except UnknownAgent:  # another log may have the agent or thread
-            self.print_count(place, 0)
+            pass
         except ManyConversations as error:
             if place == "-":
                 self.report(place, error)
@@ -305,10 +290,9 @@ class LogSearch:
             self.report(place, error)
 
     def conversations(self, place: str) -> None:
-        """Search each conversation of a file that holds many. -c and -l count for the file."""
+        """Search each conversation of a file that holds many."""
         number = 1
-        self.found_in_file = 0
-        while self.left != 0 and not (self.found_in_file and self.searching.files_with_matches):
+        while self.left != 0:
             self.reading.conversation = number
             try:
                 self.one(place)
@@ -324,8 +308,6 @@ class LogSearch:
                 self.report(place, error)
             number += 1
         self.reading.conversation = None
-        found, self.found_in_file = self.found_in_file, None
-        self.print_count(place, found)
 
     def report(self, place: str, error: CtxkitError) -> None:
         """Report the error of one of several logs."""
@@ -355,20 +337,14 @@ class LogSearch:
             log = opened(place, self.reading, self.looking, command="recall",
                          before=lambda source: scan.start(source, early=early and goes_on(source) is None))  # fmt: skip
         except NothingMatched:  # its bytes cannot hold the text
-            self.print_count(place, 0)
             return
         set_view(log, self.selecting)
         search = Search(log, self.needle, scan)
         hits = self.limited(self.matching(log, search))
         name = log.opening.name
-        if self.searching.files_with_matches:
-            self.print_count(name, int(next(hits, None) is not None))
-        elif self.searching.count:
-            self.print_count(name, sum(1 for _ in hits))
-        else:
-            if log.opening.conversation is not None:
-                name = f"{name}#{log.opening.conversation}"
-            self.printed(name, log, hits)
+        if log.opening.conversation is not None:
+            name = f"{name}#{log.opening.conversation}"
+        self.printed(name, log, hits)
         for n in search.unreadable:
             streams.say(f"{name}: message {n} cannot be searched: nested too deeply")
         streams.flush_unless_paged()
@@ -404,25 +380,6 @@ class LogSearch:
         if best is not None:
             path = str(log.opening.path or "-")
             self.first_away = ways_back(log, best, shlex.quote(self.names.get(path, path)))
-
-    def print_count(self, name: str, count: int) -> None:
-        """Print the number of hits of a log, as grep -c does, or its name if it has any, as grep -l does."""
-        if self.found_in_file is not None:
-            self.found_in_file += count
-            return
-        self.totals[0] += count
-        if self.searching.count:
-            if self.reading.json:
-                streams.out_json({"log": name, "count": count})
-            else:
-                streams.out(f"{name}:{count}" if self.many else str(count))
-        elif self.searching.files_with_matches and count:
-            if self.reading.json:
-                streams.out_json({"log": name})
-            elif self.searching.null:
-                streams.out_bytes([os.fsencode(name) + b"\0"])
-            else:
-                streams.out(name)
 
     def searched_elsewhere(self, whole: Source) -> bool:
         """Whether the files in which a history begins (replay 70) are all searched too."""

@@ -19,7 +19,6 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from ctxkit.cli.flags import CHOICES, FLAGS
-from ctxkit.cli.old_flags import OLD_FLAGS, OldFlag
 from ctxkit.cli.registry import COMMANDS, names_log
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import Usage
@@ -227,19 +226,11 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
             for bundle in bundles
             for field, hint in get_type_hints(bundle).items()
         ]
-        current = [_option(p, name) if p.kind is p.KEYWORD_ONLY else p for p in (*own, *shared)]
-        by_key = {p.name.rstrip("_"): p for p in current}
-        old = {one.parameter: one for one in OLD_FLAGS if name in one.commands}
+        declared = [_option(p, name) if p.kind is p.KEYWORD_ONLY else p for p in (*own, *shared)]
 
         def command(**given: Any) -> int | None:
             if given.get("redact") or name == "scan":  # a secret may stand in the name of a file
                 streams.redact()
-            typed = [(one, given.pop(key)) for key, one in old.items()]
-            used = [(one, value) for one, value in typed if value is not None and value is not False]
-            if used:
-                streams.Streams.quiet = bool(given.get("quiet"))
-            for one, value in used:
-                streams.warn(one.apply(given, by_key[one.key].name, value))
             return for_one(**given) if not many else _for_each(name, places, for_one, given)
 
         def for_one(**given: Any) -> int | None:
@@ -254,8 +245,7 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
             return function(**given)
 
         command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in current]
-        parameters += [_hidden(one, by_key[one.key]) for one in old.values()]
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in declared]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # any attribute is allowed, but not typed
         command.__annotations__ = {p.name: p.annotation for p in parameters}
         command.for_one = for_one  # type: ignore[attr-defined]  # for `cli/many_logs.py`, which runs it on each log
@@ -322,16 +312,3 @@ def _option(parameter: inspect.Parameter, command: str) -> inspect.Parameter:
         callback=_written_here if flag.writes and (command, flag.key) not in STORES else None,
     )  # fmt: skip
     return parameter.replace(annotation=Annotated[parameter.annotation, option])
-
-
-def _hidden(old: OldFlag, new: inspect.Parameter) -> inspect.Parameter:
-    """The parameter of an old spelling: with the type of the new one, and left out of help."""
-    kind, option = get_args(new.annotation)
-    metavar = None if kind is bool else old.name
-    hidden = typer.Option(
-        old.name, hidden=True, metavar=metavar, min=option.min, parser=option.parser, callback=option.callback
-    )
-    return inspect.Parameter(
-        old.parameter, new.kind, default=False if kind is bool else None,
-        annotation=Annotated[kind if kind is bool else kind | None, hidden],
-    )  # fmt: skip

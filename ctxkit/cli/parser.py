@@ -29,10 +29,6 @@ class CommandParser(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parses the words, and keeps whether `--help` is one of them."""
-        if self.name == "show" and any(word.startswith("--tools") for word in args):
-            from ctxkit.cli.old_flags import with_file
-
-            args = with_file(args)
         ctx.obj = "--help" in args
         return super().parse_args(ctx, with_bare(args))
 

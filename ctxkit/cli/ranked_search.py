@@ -43,8 +43,7 @@ class RankedSearch(LogSearch):
     def fits(places: Sequence[str], searching: Searching, selecting: Selecting, *, here: bool) -> bool:
         """Whether logs are ranked together: several, or a folder, by words, and hits are printed."""
         several = here or len(places) > 1 or (places[0] != "-" and Path(places[0]).is_dir())
-        by_words = searching.topic and selecting.about_model is None
-        return several and by_words and not (searching.count or searching.files_with_matches)
+        return several and searching.topic and selecting.about_model is None
 
     def run(self) -> int:
         """Rank the messages of all places and print the best; the exit status."""

@@ -131,7 +131,7 @@ def picked() -> str:
     if not found.sessions:
         return NONE
     names = {one.path: f"@{k}" if k > 1 else "@" for k, one in enumerate(some, start=1)}
-    one = pick(found.sessions, streams.drawn, remarks(found.sessions, names, sources(os.environ)))
+    one = pick(found.sessions, remarks(found.sessions, names, sources(os.environ)))
     if one is None:
         raise typer.Exit(ExitCode.NO)
     streams.Streams.sessions[str(one.path)] = ("picked", home_short(str(one.path)))

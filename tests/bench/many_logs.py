@@ -28,7 +28,6 @@ CALLS: dict[str, list[str]] = {
     "`check`": ["check"],
     "`show --tools`": ["show", "--tools"],
     "`export --to openai`": ["export", "--to", "openai"],
-    "`recall -c`": ["recall", "message 7 of session", "-c"],
     "`sessions`": ["sessions", "--json"],
     "`compact -n`, a preview": ["compact", "--target", "30%", "--dry-run"],
 }

@@ -70,11 +70,11 @@ def timed(words: list[str], cache: Path) -> tuple[float, float]:
 def calls(place: str) -> dict[str, list[str]]:
     """What is timed, in this order."""
     listed = ["sessions", place, "--json", "-q"]
-    searched = ["recall", place, "message 7 of session 321:", "-l", "-q"]
+    searched = ["recall", place, "message 7 of session 321:", "-q"]
     filtered = ["sessions", place, "--grep", "message 7 of session 321:.*usual", "--json", "-q"]
     return {
-        "`sessions`, cold": listed, "`sessions`, again": listed, "`recall -l`, cold": searched,
-        "`recall -l`, again": searched, "`sessions --grep`, again": filtered,
+        "`sessions`, cold": listed, "`sessions`, again": listed, "`recall`, cold": searched,
+        "`recall`, again": searched, "`sessions --grep`, again": filtered,
     }  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def table(counts: tuple[int, ...]) -> str:
             size = fill(place, count)
             time.sleep(0.2)
             for name, words in calls(str(place)).items():
-                if name == "`recall -l`, again":
+                if name == "`recall`, again":
                     known(place, words, cache)
                 wall, spent = timed(words, cache)
                 ratio = f"{spent / earlier[name]:.1f}" if name in earlier else ""

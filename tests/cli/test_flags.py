@@ -15,8 +15,7 @@ from typer.models import OptionInfo
 from ctxkit import cli
 from ctxkit.changes.filter_schema import PROVIDERS
 from ctxkit.cli.flags import CHOICES, FLAGS, Flag
-from ctxkit.cli.help.pages import every_flag, page
-from ctxkit.cli.old_flags import OLD_FLAGS
+from ctxkit.cli.help.pages import every_flag
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, good, small
@@ -29,7 +28,7 @@ PROGRAM = {"log_format", "no_pager", "version"}
 @cache
 def options(name: str) -> list[Any]:
     """The options of a command, as its parser has them."""
-    return [one for one in command_parser(name).params if one.param_type_name == "option" and not one.hidden]
+    return [one for one in command_parser(name).params if one.param_type_name == "option"]
 
 
 def test_options_are_declared_in_the_table_alone() -> None:
@@ -145,14 +144,6 @@ def test_help_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = good("help", "flags").text
     assert max(map(len, narrow.splitlines())) <= 40
     assert len(list(every_flag())) == len(found) == len(FLAGS) - len(PROGRAM)
-
-
-def test_old_names_are_on_no_page() -> None:
-    """Neither in help nor among what completion offers."""
-    for old in OLD_FLAGS:
-        for name in old.commands:
-            assert old.name not in {word for one in page(name).options for word in one.names}
-            assert old.name not in ctxkit("__complete", "zsh", "--", name, old.name).text.split()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

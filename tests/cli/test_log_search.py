@@ -55,8 +55,8 @@ def test_what_not_every_log_has(tmp_path: Path) -> None:
     """Of several logs, one without the agent or thread has no hits; of one log it is an error."""
     (tmp_path / "a.jsonl").write_bytes(SMALL)
     (tmp_path / "b.jsonl").write_bytes(SESSION)
-    ran = good("recall", tmp_path, "--regex", ".", "--thread", "sidechain-1", "-c")
-    assert ran.text == f"{tmp_path / 'a.jsonl'}:0\n{tmp_path / 'b.jsonl'}:4\n" and ran.err == ""
+    ran = good("recall", tmp_path, "--regex", ".", "--thread", "sidechain-1", "--json")
+    assert [hit["log"] for hit in ran.values] == [str(tmp_path / "b.jsonl")] * 4 and ran.err == "4 hits\n"
     assert "no thread 'sidechain-1'" in ctxkit("recall", tmp_path / "a.jsonl", "e", "--thread", "sidechain-1").err
 
 
@@ -67,7 +67,7 @@ def test_what_is_wrong_with_which_log(tmp_path: Path) -> None:
     newer = lines(message("user", "x"), {"ctxkit": "frobnicate", "v": 1, "id": "m2", "at": at})
     for name, held in (("a.jsonl", broken), ("b.jsonl", newer), ("c.jsonl", SMALL)):
         (tmp_path / name).write_bytes(held)
-    ran = ctxkit("recall", tmp_path, "e", "-c")
+    ran = ctxkit("recall", tmp_path, "e")
     assert ran.code == 65
     err = ran.err
     assert f"ctxkit: {tmp_path / 'a.jsonl'}: op 1 (mark, line 2) does not fit" in err
@@ -84,8 +84,8 @@ def test_any_of_several_texts(tmp_path: Path) -> None:
     assert [(value["n"], value["matches"]) for value in values] == [
         (2, [[0, 5], [6, 14]]), (6, [[7, 15]]), (10, [[0, 5], [6, 14]]),
     ]  # fmt: skip
-    assert good("recall", path, "-e", "^first", "-e", "^third", "--regex", "-c").text == "2\n"
-    assert good("recall", path, "-e", "FIRST", "-e", "zebra", "-i", "-c").text == "1\n"
+    assert len(good("recall", path, "-e", "^first", "-e", "^third", "--regex", "--json").values) == 2
+    assert len(good("recall", path, "-e", "FIRST", "-e", "zebra", "-i", "--json").values) == 1
     ran = ctxkit("recall", path, "-e", "zebra", "-e", "emu")
     assert ran.code == 1 and "nothing found: 'zebra' or 'emu' is nowhere in" in ran.err
     assert ctxkit("recall", path, "-e", "first", "-e", "").code == 2
@@ -95,30 +95,25 @@ def test_any_of_several_texts(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    """-l for people, for programs, and for xargs -0; it says something else than -c."""
+    """As they are for programs; visible for people."""
     path = tmp_path / "a\x1b b\n.jsonl"
     path.write_bytes(SMALL)
-    assert good("recall", tmp_path, "question", "-l", "--json").values == [{"log": str(path)}]
-    assert good("recall", tmp_path, "question", "-l", "-0").out == os.fsencode(path) + b"\0"
-    assert b"\x1b" not in good("recall", tmp_path, "question", "-l").out
-    for words in (["-l", "-c"], ["-0"], ["-0", "-l", "--json"]):
-        assert ctxkit("recall", tmp_path, "question", *words).code == 2, words
+    assert {hit["log"] for hit in good("recall", tmp_path, "question", "--json").values} == {str(path)}
+    assert b"\x1b" not in good("recall", tmp_path, "question").out
 
 
 def test_files_with_many_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are searched, whether the file is named or stands below a folder; what is counted is counted of the file."""
+    """All are searched, whether the file is named or stands below a folder."""
     monkeypatch.setenv("COLUMNS", "300")  # a path of any length
     path = tmp_path / "many.json"
     path.write_text(json.dumps([{"messages": [message("user", f"first {i}")]} for i in range(3)]))
     for place in (path, tmp_path):
         found = good("recall", place, "first", "--json").values
         assert [(value["log"], value["conversation"]) for value in found] == [(str(path), n) for n in (1, 2, 3)]
-        assert good("recall", place, "first", "-l").text == f"{path}\n"
-        assert good("recall", place, "first", "-c").text == f"{path}:3\n"
-        assert ctxkit("recall", place, "first 7", "-c").text == f"{path}:0\n"
+        assert ctxkit("recall", place, "first 7").code == 1
         text = good("recall", place, "first").text
         assert f"{path}#2\n" in text and "    many.json#2:1  user" in text
-    assert good("recall", path, "first", "--limit", "2", "-c").text == f"{path}:2\n"
+    assert len(good("recall", path, "first", "--limit", "2", "--json").values) == 2
     [one] = good("recall", path, "first", "--conversation", "2", "--json").values
     assert one["conversation"] == 2
     assert ctxkit("recall", path, "zebra").code == 1
@@ -126,7 +121,7 @@ def test_files_with_many_conversations(tmp_path: Path, monkeypatch: pytest.Monke
     assert ctxkit("recall", "-", "first", stdin=path.read_bytes()).code == 2
 
 
-@pytest.mark.parametrize("command", [["recall", ".", "-i", "more", "-l"], ["sessions", ".", "--grep", "more"]])
+@pytest.mark.parametrize("command", [["recall", ".", "-i", "more"], ["sessions", ".", "--grep", "more"]])
 def test_what_is_looked_for_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     """However many files there are: the traces of a text in bytes, and its words for the index."""
     monkeypatch.chdir(tmp_path)
@@ -157,6 +152,27 @@ def test_a_folder_that_is_shut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     for name in ("scandir", "listdir"):
         monkeypatch.setattr(os, name, refusing(getattr(os, name)))
-    ran = ctxkit("recall", tmp_path, "hello", "-c", "--jobs", "1")
+    ran = ctxkit("recall", tmp_path, "question")
     assert f"{shut}: permission denied" in ran.err and "is a directory" not in ran.err
-    assert ran.code == 77 and f"{tmp_path / 'a.jsonl'}:" in ran.text
+    assert ran.code == 77 and f"{tmp_path / 'a.jsonl'}\n" in ran.text
+
+
+@pytest.mark.full("a regular expression runs into its time limit")
+def test_a_pattern_that_is_too_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends the search of many logs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slow.jsonl").write_bytes(b'{"role":"user","content":"' + b"a" * 60 + b'!"}\n')
+    (tmp_path / "small.jsonl").write_bytes(SMALL)
+    ran = ctxkit("recall", "slow.jsonl", "small.jsonl", "(a+)+$", "--regex")
+    assert (ran.code, "pattern too slow" in ran.err) == (2, True), ran.err
+
+
+def test_logs_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may end names with NUL bytes without saying so."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("1.jsonl", "3.jsonl"):
+        (tmp_path / name).write_bytes(SMALL)
+    hits = good("recall", "--files-from", "-", "question", "--json", stdin=b"1.jsonl\0003.jsonl\0").values
+    assert list(dict.fromkeys(hit["log"] for hit in hits)) == ["1.jsonl", "3.jsonl"]
+    ran = ctxkit("recall", "--files-from", "-", "--apply", "3", stdin=b"1.jsonl\n")
+    assert (ran.code, "--apply takes one log" in ran.err) == (2, True)

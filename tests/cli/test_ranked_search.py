@@ -75,9 +75,8 @@ def test_nothing(logs: Path) -> None:
     assert ran.code != 0 and "no session" in ran.err
 
 
-def test_counts_and_text_are_as_before(logs: Path) -> None:
-    """-c, -l and a text beside --about are searches of each log."""
-    assert good("recall", ".", "--about", "port", "-l").text == "a.jsonl\nb.jsonl\n"
+def test_a_text_beside_a_topic(logs: Path) -> None:
+    """It is searched in each log."""
     assert good("recall", ".", "8080", "--about", "port", "--json").values[0]["n"] == 2
 
 

@@ -28,7 +28,6 @@ WAYS = {
     )},
     "recall": ("recall", "question"),
     "recall --json": ("recall", "question", "--json"),
-    "recall -l": ("recall", "question", "-l"),
     "snapshot": ("snapshot",),
     "snapshot --json": ("snapshot", "--json", "-m", "a point"),
 }  # fmt: skip
@@ -181,7 +180,7 @@ def test_many_logs(talk: tuple[Path, str], tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(path.read_bytes())
     ran = good("export", path, other, "--to", "openai", "--redact", "-o", tmp_path / "out", "--jobs", "2")
-    found = good("recall", path, other, "it is", "--redact", "--jobs", "2")
+    found = good("recall", path, other, "it is", "--redact")
     made = [one.read_bytes() for one in (tmp_path / "out").iterdir()]
     assert len(made) == 2 and b"redacted 36" in found.out
     assert leaked([one], *made, ran.out, ran.err.encode(), found.out, found.err.encode()) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ctxkit.cli.registry import COMMANDS, GROUPS, unknown
+import pytest
+
+from ctxkit.cli.registry import COMMAND_OF, COMMANDS, GROUPS, MEANT, OTHERWISE, meant, unknown
 from tests.cli.runner import ctxkit
 
 
@@ -20,3 +22,29 @@ def test_unknown_command() -> None:
     assert (ran.code, ran.err) == (2, "ctxkit: no such command: remenber\nhint: ctxkit remember?\n")
     assert "ctxkit --help" in ctxkit("xyzzy").err
     assert unknown("statu").hint == "ctxkit status?"
+
+
+def test_the_table() -> None:
+    """Each leads to a command that there is; none is a command, and none stands twice."""
+    assert MEANT.keys() <= COMMANDS.keys()
+    names = [name for group in MEANT.values() for name in group]
+    assert len(names) == len(set(names)) and not (set(names) | OTHERWISE.keys()) & COMMANDS.keys()
+    assert not COMMAND_OF.keys() & OTHERWISE.keys()
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("ls", "ctxkit sessions?"), ("list", "ctxkit sessions?"), ("search", "ctxkit recall?"),
+        ("grep", "ctxkit recall?"), ("view", "ctxkit show?"), ("tokens", "ctxkit status?"),
+        ("count", "ctxkit status?"), ("prune", "ctxkit forget?"), ("delete", "ctxkit forget?"),
+        ("drop", "ctxkit forget?"), ("rm", "ctxkit forget?"), ("pin", "ctxkit protect?"), ("info", "ctxkit status?"),
+        ("version", "ctxkit --version?"), ("SHOW", "ctxkit show?"), ("shwo", "ctxkit show?"), ("qqq", ""),
+    ],
+)  # fmt: skip
+def test_meant(typed: str, hint: str) -> None:
+    """By the table, by the case of letters, by spelling; else nothing."""
+    assert meant(typed, COMMANDS) == hint
+    ran = ctxkit(typed)
+    assert ran.code == 2 and (hint or "--help lists them") in ran.err
+    assert ctxkit("help", typed).code == 2

@@ -163,10 +163,10 @@ def test_nothing_to_pick(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_picked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a log on a terminal one of this project's sessions is picked; the report says which, Esc ends with 1."""
+    """Without a log on a terminal one of this project's sessions is picked; the report says which; none ends with 1."""
     offered: list[str] = []
 
-    def pick(sessions: Sequence[Session], drawn: object, remarks: Sequence[str]) -> Session | None:
+    def pick(sessions: Sequence[Session], remarks: Sequence[str]) -> Session | None:
         offered.extend(one.glance.title for one in sessions)
         return sessions[1] if len(offered) == 2 else None
 
@@ -181,9 +181,9 @@ def test_picked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_picked_on_a_real_terminal(home: Path) -> None:
-    """It is drawn, a key takes it, and the command goes on."""
+    """It is asked for, a word takes it, and the command goes on."""
     child = pexpect.spawn(PYTHON[0], [*PYTHON[1:], "log"], env=dict(os.environ), dimensions=(24, 80), timeout=30)
-    child.expect_exact("2/2")
+    child.expect_exact("Number, or words of it")
     child.send("port\r")
     child.expect_exact("picked: Where is the port set?")
     child.expect_exact("0 ops, 1 message")

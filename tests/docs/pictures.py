@@ -59,7 +59,7 @@ PICTURES = {
 
 SCREENS = PICTURES | {
     "first-screen": Picture(("ctxkit",), COUNTED),
-    "picker": Picture(("ctxkit sessions --here --pick",), until="claude", rows=24),
+    "picker": Picture(("ctxkit sessions --here --pick",), until="Number", rows=24),
     "sessions": Picture(("ctxkit sessions --here",)),
     "show-story": Picture(("ctxkit show @ --last 9",)),
     "show-story-calls": Picture(("ctxkit show @ --tools",)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ctxkit.cli.help.pages import every_flag
-from ctxkit.cli.old_flags import OLD_FLAGS, SHOW_TOOLS
 from tests.docs.pages import DOCS, settle, with_part
 
 PAGE = DOCS / "flags.md"
@@ -23,15 +22,6 @@ def table() -> str:
     return "\n".join(["| flag | meaning | value | commands |", "|---|---|---|---|", *rows])
 
 
-def old_names() -> str:
-    """A row per old spelling."""
-    old = [(one.name, one.new, ", ".join(one.commands)) for one in OLD_FLAGS]
-    old.append((f"{SHOW_TOOLS.name} FILE", f"{SHOW_TOOLS.new} FILE", "show"))
-    rows = [f"| `{name}` | `{new}` | {commands} |" for name, new, commands in sorted(old)]
-    return "\n".join(["| old | new | commands |", "|---|---|---|", *rows])
-
-
 def test_page(update: bool) -> None:
-    """Every flag stands on the page, and every old spelling."""
-    text = with_part(PAGE.read_text(encoding="utf-8"), "flags", table())
-    settle(PAGE, with_part(text, "old-flags", old_names()), update=update)
+    """Every flag stands on the page."""
+    settle(PAGE, with_part(PAGE.read_text(encoding="utf-8"), "flags", table()), update=update)

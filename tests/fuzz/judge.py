@@ -72,7 +72,7 @@ WRITERS: tuple[tuple[str, ...], ...] = (
 FOLDER: tuple[tuple[str, ...], ...] = (
     ("sessions", ".", "--json"), ("sessions", "."), ("sessions", ".", "--grep", "good neighbour", "--json"),
     ("recall", ".", "good neighbour", "--json"), ("recall", ".", "--regex", "-e", "good.neighbour", "--json"),
-    ("recall", ".", "good neighbour", "-l"), ("recall", ".", "good neighbour", "--state", "in", "-c"),
+    ("recall", ".", "good neighbour", "--json"), ("recall", ".", "good neighbour", "--state", "in"),
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import ctxkit
 from ctxkit.api.log import Log
-from ctxkit.cli import statusline
+from ctxkit.cli.commands import status
 from ctxkit.cut.summarize import ask_model
 from ctxkit.measure.limit import context_limit
 from ctxkit.tokens import image_limits
@@ -167,7 +167,7 @@ READS_TABLE = {
     inspect.getfile(context_limit): "the one place where a context's limit is decided",
     image_limits.__file__: "models with large windows take more pictures",
     ask_model.__file__: "whether the window of the model that writes a summary is known; no limit of a context",
-    statusline.__file__: "of an empty log in Claude Code, which no row names",
+    status.__file__: "of an empty log in Claude Code, which no row names",
 }
 
 

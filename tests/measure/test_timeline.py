@@ -15,8 +15,8 @@ from ctxkit.core.compare.timeline import Timeline
 from ctxkit.core.replay import Fold
 from ctxkit.measure.count import Counting
 from ctxkit.measure.timeline import plotted
+from tests.cli.commands.test_status import REPLY
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
-from tests.cli.test_statusline import REPLY
 from tests.core.test_walk import written
 from tests.effort import part, some
 from tests.measure.test_size import chat

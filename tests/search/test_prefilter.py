@@ -102,18 +102,18 @@ def test_a_second_search_opens_what_may_hold_it(tmp_path: Path, monkeypatch: pyt
     for name, words in (("a", "the fox"), ("b", "the zebra"), ("c", "the fox again")):
         (tmp_path / name).write_bytes(lines(message("user", words)))
     names = opened(monkeypatch)
-    good("recall", tmp_path, "fox", "-l")
+    good("recall", tmp_path, "fox")
     assert names == ["a", "b", "c"]
     names.clear()
-    good("recall", tmp_path, "fox", "-l")
+    good("recall", tmp_path, "fox")
     assert names == ["a", "c"]
     names.clear()
-    good("recall", tmp_path, "zebr", "-l")
+    good("recall", tmp_path, "zebr")
     assert names == ["b"]
     with (tmp_path / "a").open("ab") as log:
         log.write(lines(message("user", "zebra")))
     names.clear()
-    assert good("recall", tmp_path, "zebra", "-l").text.count("\n") == 2
+    assert len({hit["log"] for hit in good("recall", tmp_path, "zebra", "--json").values}) == 2
     assert names == ["a", "b"]
 
 
@@ -145,12 +145,12 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
     """Once the whole folder was walked."""
     for name in "ab":
         (tmp_path / name).write_bytes(SMALL)
-    good("recall", tmp_path, "question", "-l")
+    good("recall", tmp_path, "question")
     index = WordIndex(Path(os.environ["XDG_CACHE_HOME"]) / "ctxkit")
     place = os.fsencode(tmp_path)
     assert len(index.known(place)) == 2
     (tmp_path / "a").unlink()
-    good("recall", tmp_path, "question", "-l")
+    good("recall", tmp_path, "question")
     assert list(index.known(place)) == [place + b"/b"]
 
 
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_read_is_reported_all_the_same(tmp_path: Path) -> 
     path = tmp_path / "a"
     path.write_bytes(SMALL)
     (tmp_path / "b").write_bytes(SMALL)
-    good("recall", tmp_path, "question", "-l")
+    good("recall", tmp_path, "question")
     path.unlink()
     path.symlink_to("nowhere")
     assert "nowhere" in ctxkit("recall", tmp_path, "zebra").err

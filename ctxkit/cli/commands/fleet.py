@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ctxkit.cli.options import ForCluster, ForIngest, ForMap, ForSql, refuse_url, takes
-from ctxkit.cli.terminal import streams
-from ctxkit.errors import NothingMatched, Usage
+from ctxkit.cli.options import FleetEngine, ForCluster, ForIngest, ForMap, ForSql, refuse_url, session_path, takes
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.urls import without_users
+from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
+from ctxkit.fleet.engines import local
+from ctxkit.fleet.engines import ray as cluster
+from ctxkit.fleet.engines.ray import RETRIES, RayResources
+from ctxkit.fleet.functions import FUNCTIONS, FileRows, call_of
+from ctxkit.fleet.ingest import Ingested, ShardEngine, ingest, on_this_machine
+from ctxkit.fleet.mapping import MOST_SHARDS, SHARDS, DoneShards, Engine, run
+from ctxkit.fleet.pool import cores
+from ctxkit.fleet.sources import SourceFile, listed
+from ctxkit.store.atomic import create
 
 FOR = {("ingest",): ForIngest, ("sql",): ForSql, ("map",): ForMap, ("ingest", "map"): ForCluster}
 """Actions -> the options that they alone have."""
@@ -28,6 +44,10 @@ HINT = (
     "ctxkit fleet ingest PATH|URL... -o DATASET; ctxkit fleet sql --dataset DATASET 'select …'; "
     "ctxkit fleet map FUNCTION PATH|URL..."
 )
+MAP_HINT = "ctxkit fleet map FUNCTION PATH|URL..."
+NAMED = 20
+"""Sources of a kind, and failures, that are named one by one; all are rows."""
+_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
 @takes(ForIngest, ForSql, ForMap, ForCluster)
@@ -94,17 +114,13 @@ def command(
     if files_from is not None:
         from ctxkit.cli.many_logs import listed_names
 
-        listed = listed_names(files_from)
-        if not listed:
+        names = listed_names(files_from)
+        if not names:
             raise NothingMatched(f"the list {files_from} is empty: nothing was read")
-        places += listed
+        places += names
     if action == "map":
-        from ctxkit.cli import fleet_map
-
-        return fleet_map.main(places, for_map, for_cluster, output=output, shards=shards, jobs=jobs)
-    from ctxkit.cli import fleet_ingest
-
-    return fleet_ingest.run(places, for_ingest, for_cluster, output=output, shards=shards, jobs=jobs, json=json)
+        return map_files(places, for_map, for_cluster, output=output, shards=shards, jobs=jobs)
+    return ingest_files(places, for_ingest, for_cluster, output=output, shards=shards, jobs=jobs, json=json)
 
 
 def _refuse_others(action: str, bundles: Sequence[object], shared: Mapping[str, object]) -> None:
@@ -116,3 +132,211 @@ def _refuse_others(action: str, bundles: Sequence[object], shared: Mapping[str, 
         if value not in (None, False) and action not in actions:
             text = f"--{name.replace('_', '-')} does not apply to `fleet {action}`"
             raise Usage(text, INSTEAD.get((name, action), f"it is for: {', '.join(actions)}"))
+
+
+def ingest_files(
+    places: Sequence[str], asked: ForIngest, on: ForCluster, *, output: str | None, shards: int | None,
+    jobs: int | None, json: bool,
+) -> int:  # fmt: skip
+    """Ingest, print the counts, and return the exit status."""
+    if not places:
+        raise Usage("which logs? nothing was changed", "ctxkit fleet ingest PATH|URL... -o DATASET")
+    if not output:
+        raise Usage("into which dataset? nothing was changed", "-o names a folder or a URL")
+    asked_of_ray = resources(on)
+    engine: ShardEngine = on_this_machine
+    if asked_of_ray is not None:
+        cluster.require()  # before a dataset is made
+        engine = partial(cluster.write_shards, resources=asked_of_ray)
+    where = [session_path(place) for place in places]
+    with streams.progress("reading logs", "shards") as step:
+        found = ingest(
+            where, output, redact=asked.redact, shards=shards, jobs=jobs, keep_missing=asked.keep_missing,
+            dry_run=asked.dry_run, progress=step, engine=engine,
+        )  # fmt: skip
+    _name(found.refused, "is a row with an error")
+    _name(found.failed, "could not be read: a row with an error")
+    for shard, failure in sorted(found.broken.items()):
+        streams.warn(f"{shard} is as it was: {failure.text}")
+    if json:
+        counts = {name: getattr(found, name) for name in Ingested.__struct_fields__ if name != "broken"}
+        streams.out_json({**counts, "broken": {shard: failure.text for shard, failure in found.broken.items()}})
+    streams.flush()
+    said = _said(found)
+    if not asked.dry_run:
+        streams.Streams.done = said
+    streams.say(f"Dry run, nothing was read. Without it: {said}." if asked.dry_run else f"{said}.")
+    if found.broken:
+        return next(iter(found.broken.values())).code
+    return ExitCode.IO if found.failed else ExitCode.DONE
+
+
+def _name(some: Mapping[str, str], what: str) -> None:
+    """Warn of some sources, the first ones by name."""
+    for name, why in sorted(some.items())[:NAMED]:
+        streams.warn(f"{name} {what}: {why}" if name not in why else f"{why}: {what}")
+    if len(some) > NAMED:
+        streams.warn(f"and {len(some) - NAMED:,} more, in the column `error` of transcripts")
+
+
+def _said(found: Ingested) -> str:
+    counts = (
+        ("new", found.new),
+        ("changed", found.changed),
+        ("unchanged", found.unchanged),
+        ("removed", found.removed),
+    )
+    said = ", ".join(f"{count:,} {what}" for what, count in counts if count) or "no source"
+    more = (
+        f"; {layout.count(found.skipped, 'file')} that {'is' if found.skipped == 1 else 'are'} no log"
+        if found.skipped
+        else ""
+    )
+    return f"{said}{more}"
+
+
+def map_files(
+    words: Sequence[str],
+    asked: ForMap,
+    where: ForCluster,
+    *,
+    output: str | None = None,
+    shards: int | None = None,
+    jobs: int | None = None,
+) -> int:
+    """Print the rows, and return the exit status: the highest of all failures.
+
+    Raises Usage, NothingMatched, CannotCreate, ClusterFailed, and what a function's options raise.
+    """
+    if not words:
+        raise Usage("which function?", f"{MAP_HINT}; functions: {', '.join(FUNCTIONS)}, or module:function of your own")
+    folder = "" if sys.flags.safe_path else os.getcwd()  # asked here: a process of the pool always has that flag
+    call = call_of(words[0], _options(asked.set or ()), folder)
+    if not words[1:]:
+        raise Usage("which logs?", MAP_HINT)
+    if output == "":
+        raise Usage("-o needs the name of a file")
+    if shards is not None and asked.ledger is None:
+        raise Usage("--shards is for a ledger", "--ledger DIR")
+    if (shards or 0) > MOST_SHARDS:
+        raise Usage(f"--shards {shards:,}: at most {MOST_SHARDS:,}")
+    engine = _engine(where, jobs or cores())
+    with streams.progress("looking for logs", "files") as step:
+        files = list(_files(words[1:], step))
+    if not files:
+        raise NothingMatched(f"no file in {layout.count(len(words) - 1, 'place')}", "name files or folders with logs")
+    ledger = None if asked.ledger is None else DoneShards(Path(asked.ledger), call, shards or SHARDS)
+    found = _Found(len(files))
+    with streams.progress("mapping", "files") as step:
+        pieces = found.pieces(run(call, files, engine, ledger), step)
+        if output in (None, "-"):
+            streams.out_bytes(pieces)
+        else:
+            create(str(output), pieces)
+    streams.flush()
+    found.tell()
+    return found.worst
+
+
+def _options(given: Iterable[str]) -> dict[str, str]:
+    """The values of --set, by name."""
+    found = dict[str, str]()
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or not name:
+            raise Usage(f"--set {one}: not KEY=VALUE", "--set to=openai")
+        if found.setdefault(name, text) != text:
+            raise Usage(f"--set {name} is given twice", "give each once")
+    return found
+
+
+def _engine(asked: ForCluster, jobs: int) -> Engine:
+    found = resources(asked)
+    return partial(local.run, jobs=jobs) if found is None else partial(cluster.run, jobs=jobs, resources=found)
+
+
+def _files(words: Sequence[str], step: Callable[[int, int], None] | None) -> Iterator[SourceFile]:
+    """The files of all places, each once; a place that is not there is a file with an error."""
+    seen = set[str]()
+    for word in words:
+        place = session_path(word)
+        try:
+            for file in listed([place]):
+                if file.name not in seen:
+                    seen.add(file.name)
+                    yield file
+                    if step is not None:
+                        step(len(seen), 0)
+        except CtxkitError as error:
+            if isinstance(error, Usage):
+                raise
+            if place not in seen:
+                seen.add(place)
+                yield SourceFile(without_users(place), named=True, error=error.message)
+
+
+class _Found:
+    """What came of a run: counts, and failures."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.files = self.rows = self.failed = self.worst = 0
+
+    def pieces(
+        self, answers: Iterator[tuple[SourceFile, FileRows]], step: Callable[[int, int], None] | None
+    ) -> Iterator[bytes]:
+        """The rows, which are counted on the way."""
+        for at, (file, answer) in enumerate(answers, start=1):
+            self.files += bool(answer.rows)
+            self.rows += answer.rows.count(b"\n")
+            if answer.code:
+                self.failed += 1
+                self.worst = max(self.worst, answer.code)
+                if self.failed <= NAMED:
+                    streams.warn(_failure(file, answer.rows))
+            if step is not None:
+                step(at, self.total)
+            if answer.rows:
+                yield answer.rows
+
+    def tell(self) -> None:
+        """The counts, on stderr."""
+        if self.failed > NAMED:
+            streams.warn(f"and {self.failed - NAMED:,} more failed: their rows have `error`")
+        none = self.total - self.files
+        beside = f"; {layout.count(none, 'file')} without rows" if none else ""
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        streams.say(f"{layout.count(self.rows, 'row')} of {layout.count(self.files, 'file')}{failed}{beside}")
+        if not self.worst and not self.rows:
+            self.worst = int(ExitCode.NO)
+
+
+def _failure(file: SourceFile, rows: bytes) -> str:
+    """The words of the first failure in a file's rows."""
+    for line in rows.splitlines():
+        told = loads(line).get("error")
+        if isinstance(told, dict):
+            text = str(told.get("text"))
+            return text if file.name in text else f"{file.name}: {text}"
+    return f"{file.name}: failed"
+
+
+def resources(asked: ForCluster) -> RayResources | None:
+    """What each task of Ray may use; None for this machine. Raises Usage."""
+    if asked.engine is not FleetEngine.RAY:
+        for name in ("task_cpus", "task_memory", "retries"):
+            if getattr(asked, name) is not None:
+                raise Usage(f"--{name.replace('_', '-')} is for --engine ray", "leave it out")
+        return None
+    cpus = 1.0 if asked.task_cpus is None else asked.task_cpus
+    if cpus <= 0 or (cpus > 1 and cpus != int(cpus)):
+        raise Usage(f"--task-cpus {cpus:g}: a part of one, or a whole number", "0.5, or 2")
+    memory = 0 if asked.task_memory is None else _bytes(asked.task_memory)
+    return RayResources(cpus, memory, RETRIES if asked.retries is None else asked.retries)
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6})\s*([kmg]?)b?", text.strip().lower(), re.ASCII)
+    if found is None or not int(found[1]):
+        raise Usage(f"--task-memory {text}: not a size", "500MB, or 2GB")
+    return int(found[1]) * _SIZES[found[2]]

@@ -40,7 +40,6 @@ def command(
     apply: bool = False,
     here: bool = False,
     files_from: str | None = None,
-    jobs: int | None = None,
     redact: bool = False,
     searching: Searching,
     selecting: Selecting,
@@ -62,9 +61,10 @@ def command(
     first and a script needs --yes; numbers and pipes never ask.
     """
     given = list(words or ())
-    if apply and (files_from is not None or jobs is not None):
-        flag = "--jobs" if files_from is None else "--files-from"
-        raise Usage(f"--apply takes one log, and {flag} is for many: nothing was changed", "recall LOG TEXT --apply")
+    if apply and files_from is not None:
+        raise Usage(
+            "--apply takes one log, and --files-from is for many: nothing was changed", "recall LOG TEXT --apply"
+        )
     if here and apply:
         raise Usage("--apply takes one log, and --here names many: nothing was changed", "recall LOG TEXT --apply")
     if apply and redact:
@@ -98,20 +98,12 @@ def command(
     names |= {path: word for path, word in zip(places, given, strict=False) if word != path}
     places = [*without_sidecars(places)]
 
-    def found() -> int:
-        ranked = RankedSearch.fits(places, searching, selecting, here=here)
-        search = (RankedSearch if ranked else LogSearch)(
-            places, searching, selecting, looking, reading, [*given, *listed], names, many=alone
-        )
-        if search.many and not ranked and jobs != 1 and searching.limit is None and not streams.Streams.columns:
-            from ctxkit.cli.spread_search import SpreadSearch
-
-            search = SpreadSearch(places, searching, selecting, looking, reading, [*given, *listed], names, many=alone)
-            search.jobs = jobs
-        return search.run()
+    def search() -> int:
+        kind = RankedSearch if RankedSearch.fits(places, searching, selecting, here=here) else LogSearch
+        return kind(places, searching, selecting, looking, reading, [*given, *listed], names, many=alone).run()
 
     try:
-        return found()
+        return search()
     except NothingMatched as nowhere:
         question = _sentence(searching, selecting, places)
         if not question:
@@ -120,7 +112,7 @@ def command(
         selecting.about = question
         _by_topic(searching, question)
         try:
-            return found()
+            return search()
         except NothingMatched:
             nowhere.hint = "; ".join(way for way in nowhere.hint.split("; ") if not way.startswith("--about"))
             raise nowhere from None
@@ -136,7 +128,7 @@ def _by_topic(searching: Searching, topic: str) -> None:
 def _sentence(searching: Searching, selecting: Selecting, places: Sequence[str]) -> str:
     """The text that is searched, if it is a sentence, and may be meant as a topic; else ""."""
     texts = searching.text or []
-    exact = searching.regex or searching.count or searching.files_with_matches or selecting.about is not None
+    exact = searching.regex or selecting.about is not None
     few = len(texts) != 1 or len(texts[0].split()) < SENTENCE
     return "" if exact or few or "-" in places else texts[0]
 
@@ -159,8 +151,8 @@ def _apply(
     reading: Reading,
 ) -> None:
     """Bring messages back."""
-    if searching.count or searching.files_with_matches or searching.limit:
-        raise Usage("--apply brings back all hits: it cannot be combined with --count, -l or --limit", "leave it out")
+    if searching.limit:
+        raise Usage("--apply brings back all hits: it cannot be combined with --limit", "leave it out")
     if looking.at is not None:
         raise Usage("--apply works on the log as it is now: it cannot be combined with --at", "leave --at out")
     place, *rest = given or ["-"]

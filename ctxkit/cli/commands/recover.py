@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import write
 from ctxkit.cli.options import LogArgument, Reading, Writing, takes
-from ctxkit.cli.terminal import layout, recovery_view, streams
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.core.ops import Op
+from ctxkit.core.snapshot import SnapshotHead
+from ctxkit.core.times import seconds
 from ctxkit.errors import NothingChanges, Usage
-from ctxkit.recovery.recover import Recovery, To, recovery
+from ctxkit.recovery.recover import ENDS, TORN, WHYS, Recovery, RecoveryPoint, To, recovery
 
 POINTS: dict[str, To] = {
     "step": "step", "exchange": "exchange", "question": "question", "checkpoint": "checkpoint",
@@ -48,7 +54,7 @@ def command(
         return _recovered(target, found[0], goal, json=reading.json, asked=not (writing.yes or point or target.dry_run))
 
     def report(target: Log, op: Mapping[str, Any] | None) -> dict[str, Any]:
-        return recovery_view.as_json(target, found[0], op)
+        return as_json(target, found[0], op)
 
     found: list[Recovery] = []
     write(log, reading, writing, "recover", action, report=report, damage=False)
@@ -83,13 +89,13 @@ def _recovered(log: Log, found: Recovery, to: To | None, *, json: bool, asked: b
     if found.sound:
         return log.recover(None)
     if json:
-        (streams.err_json if piped else streams.out_json)(recovery_view.as_json(log, found, None))
+        (streams.err_json if piped else streams.out_json)(as_json(log, found, None))
     raise NothingChanges(f"{log.opening.name}: {_words(found)}: nothing was changed", _hint(found))
 
 
 def _print(log: Log, found: Recovery, *, json: bool, points: bool) -> None:
     """Print what was found, on standard output unless the log or the op goes there."""
-    for line in () if json else recovery_view.lines(log, found, points=points):
+    for line in () if json else lines(log, found, points=points):
         if log.opening.path is None or log.dry_run:
             streams.say(*line)
         else:
@@ -106,13 +112,13 @@ def _keys(found: Recovery) -> str:
 def _ask(found: Recovery, keys: str) -> To | None:
     """Ask for the point to go back to; None for none."""
     if found.checkpoint is not None:
-        streams.say_always(f"Resume from checkpoint? {recovery_view.named(found.checkpoint)}")
+        streams.say_always(f"Resume from checkpoint? {named(found.checkpoint)}")
         streams.say_always(f"y  exactly its context: {layout.count(found.checkpoint.message_count, 'message')}")
     else:
         streams.say_always("Go back?")
     for point in found.points:
         if point.count:
-            streams.say_always(f"{point.to[0]}  {recovery_view.describe(point)}")
+            streams.say_always(f"{point.to[0]}  {describe(point)}")
     streams.say_always("n  nothing changes")
     return KEYS.get(streams.choose(keys + "n"))
 
@@ -133,3 +139,86 @@ def _hint(found: Recovery) -> str:
     return "nothing needs to leave: you can go on from here" + (
         f", or further back with {further[0]}" if further else ""
     )
+
+
+NAMED = 10
+"""Findings of each kind that are listed; --json has all."""
+
+
+def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
+    """Yield a line for each finding; with `points` also the newest checkpoint and the other recovery points."""
+    name = log.opening.name
+    damage: list[Line] = [_at(name, one.where, one.code, one.text) for one in found.damage]
+    for gap in found.lost:
+        place = f"bytes {gap.offset} to {gap.offset + gap.size} are lost"
+        damage.append(_at(name, f"line {gap.line}", gap.code, f"{place}: {gap.text}"))
+    yield from _some(damage)
+    mends = any(
+        one.line is not None and one.where.startswith("line ") and one.code != "missing-parent" for one in found.damage
+    )
+    if mends or any(one.code != TORN for one in found.lost):
+        call = shlex.join(["ctxkit", "salvage", name, "-o", "NEW"])
+        yield [Styled("salvage", "cyan"), f": {call} writes a clean copy of the rest"]
+    yield from _some([_at(name, one.where, one.code, one.text) for one in found.unanswered])
+    if found.open is not None:
+        one = found.open
+        which = f"message {one.first}" if one.first == one.last else f"messages {one.first} to {one.last}"
+        yield _at(name, which, "no-end", f"the last exchange has no end: {WHYS[one.why]}")
+    for draft in found.drafts[-NAMED:]:
+        yield [Styled("draft", "cyan"), f": {draft.path}: continue with: {draft.apply}"]
+    if not points:
+        return
+    if found.checkpoint is not None and not found.sound:
+        size = layout.count(found.checkpoint.message_count, "message")
+        yield [Styled("checkpoint", "cyan"), f": {named(found.checkpoint)}: {size}"]
+    for point in found.points:
+        yield [Styled(point.to, "cyan"), f": {describe(point)}"]
+
+
+def _at(name: str, where: str, code: str, text: str) -> Line:
+    return [f"{name}: ", Styled(where, "bold"), ": ", Styled(code, "red"), f": {text}"]
+
+
+def _some(found: list[Line]) -> Iterator[Line]:
+    yield from found[:NAMED]
+    if len(found) > NAMED:
+        yield [f"… {len(found) - NAMED:,} more (--json names all)"]
+
+
+def describe(point: RecoveryPoint) -> str:
+    """Return `message 47 ends the last whole step: 48-50 would leave (3 messages)`."""
+    then = f"{short(point.leaves)} would leave ({layout.count(point.count, 'message')})"
+    return f"message {point.message} ends {ENDS[point.to]}: {then if point.count else 'nothing needs to leave'}"
+
+
+def short(names: str) -> str:
+    """Return the start of a long list of messages."""
+    return names if len(names) <= 60 else f"{names[:60].rpartition(',')[0]},…"
+
+
+def named(head: SnapshotHead) -> str:
+    """Return `[2026-02-12 14:30] - [before the refactor]`, the name of a checkpoint in a question."""
+    label = head.description or ", ".join(head.tags) or head.short
+    moment = seconds(head.timestamp)
+    return f"[{head.timestamp if moment is None else streams.clock().whole(moment)}] - [{label}]"
+
+
+def as_json(log: Log, found: Recovery, op: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the findings as an object; all keys are always present."""
+    head = found.checkpoint
+    return {
+        "log": log.opening.name,
+        "format": log.opening.format.name,
+        "state": found.state,
+        "damage": [msgspec.to_builtins(one) for one in found.damage],
+        "lost": [msgspec.to_builtins(one) for one in found.lost],
+        "unanswered": [msgspec.to_builtins(one) for one in found.unanswered],
+        "open": msgspec.to_builtins(found.open),
+        "points": [msgspec.to_builtins(one) for one in found.points],
+        "drafts": [{"path": str(one.path), "apply": one.apply} for one in found.drafts],
+        "checkpoint": None if head is None else {
+            "id": head.session_id, "time": head.timestamp, "label": head.description, "tags": head.tags,
+            "messages": head.message_count,
+        },
+        "op": op,
+    }  # fmt: skip

@@ -215,7 +215,7 @@ def _picked(offered: list[Session], *, null: bool, json: bool) -> int:
     """Let one be picked, and print its path as it is."""
     from ctxkit.cli.terminal.picker import pick
 
-    one = pick(offered, streams.drawn)
+    one = pick(offered)
     if one is None:
         return ExitCode.NO
     if json:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -16,18 +17,27 @@ from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.log_access import opened, set_overhead
 from ctxkit.cli.options import LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import error_report, layout, status_view, streams
+from ctxkit.cli.terminal.layout import ROOMY, count
+from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.status_view import Subagents
-from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.style import Line, Styled, allowed
+from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.core.derive.usage import figure
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
-from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, Usage
+from ctxkit.core.times import seconds
+from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, UnknownFormat, Usage
 from ctxkit.formats import registry
 from ctxkit.measure.status import Budget, Status, as_json
+from ctxkit.settings.config import Setting
+from ctxkit.store.source import Source
+from ctxkit.tokens.models import LARGE, MILLION, limit
+
+if TYPE_CHECKING:
+    from ctxkit.measure.shares import Share, Touched
 
 SAID = 200
 """Characters of a message's text that --largest shows at most."""
-
-if TYPE_CHECKING:
-    from ctxkit.measure.shares import Share
 
 
 class ShareKind(StrEnum):
@@ -138,9 +148,7 @@ def _subagents(target: Log, tokens: Budget) -> Subagents | None:
 def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool) -> tuple[Log, bool]:
     """The log, and whether Claude Code asks for its status line."""
     if short and log == "-":
-        from ctxkit.cli import statusline
-
-        return statusline.target(log, reading, looking, thread)
+        return from_status_line(log, reading, looking, thread)
     return opened(log, reading, looking, command="status", report=False, thread=thread), False
 
 
@@ -155,7 +163,6 @@ class TablesAsked(NamedTuple):
 
 def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> None:
     """Print the tables of what uses the tokens, and the counter's name."""
-    from ctxkit.cli.terminal import share_tables
     from ctxkit.cli.terminal.message_view import one_line
     from ctxkit.core.context import entry
     from ctxkit.measure.shares import Share, Shares
@@ -190,9 +197,9 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
     whole = layout.wrap_width()  # where a program reads it, a path is never cut, and a file has two lines
     paths = asked.by is ShareKind.file
     for lines in (
-        share_tables.shares(kinds or (), whole if paths else width, total, paths=paths),
-        share_tables.shares(most or (), width, total, numbered=True),
-        share_tables.files(held or (), whole),
+        share_lines(kinds or (), whole if paths else width, total, paths=paths),
+        share_lines(most or (), width, total, numbered=True),
+        file_lines(held or (), whole),
     ):  # fmt: skip
         for line in lines:
             streams.out(*line)
@@ -217,14 +224,14 @@ def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
     course = plotted(target, around=around, limit=tokens.limit.value)
     if json:
         streams.out_json(msgspec.to_builtins(course))
-    elif svg:
-        from ctxkit.cli.terminal.timeline_svg import drawn
+        return
+    from ctxkit.cli.terminal import timeline_chart
 
+    if svg:
         path = target.opening.path
-        streams.out_bytes([utf8(drawn(course, path.name if path is not None else target.opening.name))])
+        name = path.name if path is not None else target.opening.name
+        streams.out_bytes([utf8(timeline_chart.svg(course, name))])
     else:
-        from ctxkit.cli.terminal import timeline_chart
-
         config = target.config
         levels = {"yellow": config["status.yellow"], "red": config["status.red"]}
         for line in timeline_chart.lines(course, layout.width(), **levels):
@@ -276,3 +283,155 @@ def _error(found: Status, broken: BrokenRule) -> CtxkitError:
         return BadConfig(f"{found.log}: {text}", "--context-limit N, or --fail-over N alone")
     share = f"{broken.found:g} % of {tokens.limit.value:,} tokens are used, {broken.allowed:g} % or more"
     return OverBudget(f"{found.log}: {share}")
+
+
+MANY = 8
+"""Messages of a list that is shown whole."""
+
+
+def share_lines(
+    found: Sequence[Share], width: int, total: int, *, numbered: bool = False, paths: bool = False
+) -> Iterator[Line]:
+    """Yield a line for each share: tokens, percent of `total`, its name, its messages.
+
+    A share of no message has only its name. `numbered`: with the number of its first message. `paths`: names are paths,
+    and long ones are cut at their start.
+    """
+    most = max((len(f"{share.tokens:,}") for share in found), default=1)
+    for share in found:
+        figures = f"{share.tokens:>{most},}  {100 * share.tokens / max(1, total):3.0f} %"
+        held = count(share.messages, "message") if width >= 2 * ROOMY else f"{share.messages:,}"
+        number, many = (
+            (f"{share.first} " if share.first else "", "") if numbered else ("", f" ({held})" if share.messages else "")
+        )
+        room = max(1, width - cells(figures + number + many) - 2)
+        what = safe(share.what, keep_newlines=False)
+        what = clip_start(what, room) if paths else clip(what, room)
+        yield [Styled(figures, "bold"), clip(f"  {number}{what}{many}", max(0, width - cells(figures)))]
+
+
+def file_lines(found: Sequence[Touched], width: int) -> Iterator[Line]:
+    """Yield two lines or more for each file: tokens and path; the messages that read or changed it, which of them are
+    superseded or out of the context, and the last one.
+    """
+    most = max((len(f"{one.tokens:,}") for one in found), default=1)
+    for one in found:
+        yield [
+            Styled(f"{one.tokens:>{most},}  ", "bold"),
+            clip_start(safe(one.path, keep_newlines=False), width - most - 2),
+        ]
+        other = [label for label in one.writes if label not in {*one.created, *one.deleted}]
+        uses = (
+            ("read", one.reads), ("created", one.created), ("written", other), ("deleted", one.deleted),
+            ("superseded", one.superseded), ("out of the context", one.out if one.in_context else []),
+        )  # fmt: skip
+        parts = [] if one.in_context else ["out of the context"]
+        parts += [f"{what} {_listed(labels)}" for what, labels in uses if labels]
+        moment = seconds(one.time)
+        parts.append(f"last {one.last}" + (f" at {streams.clock().time(moment)}" if moment is not None else ""))
+        for line in wrapped(["; ".join(parts)], width - most - 2, 2, hard=True):
+            yield [" " * (most + 2), *line]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Return `2,4,9`; of many the first, the newest, and their number."""
+    if len(labels) <= MANY:
+        return ",".join(labels)
+    return f"{labels[0]},…,{','.join(labels[-MANY // 2 :])} ({len(labels)} times)"
+
+
+KEY = "transcript_path"
+"""The key of the JSON by which it is known."""
+LARGEST = 1 << 20
+"""Most bytes of the JSON; usually it has some hundreds."""
+RECORD = ("role", "type", "ctxkit", "messages", "payload")
+"""Keys of records of logs, which the JSON does not have."""
+ORIGIN = "statusLine"
+PROGRAM = "claude-code"
+
+
+class StatusLineInput(NamedTuple):
+    """The fields of the JSON that Claude Code gives its statusLine command.
+
+    `transcript`: a path, "" for none yet; `model`: an id, or ""; `size`: of the window, in tokens.
+    """
+
+    transcript: str
+    model: str
+    size: int | None
+
+
+class _Found(Exception):  # stops `opened`: standard input is no log
+    def __init__(self, given: StatusLineInput) -> None:
+        super().__init__()
+        self.given = given
+
+
+def status_line(raw: bytes) -> StatusLineInput | None:
+    """The fields of the JSON; None for a log. Raises UnknownFormat if the JSON is broken."""
+    if utf8(f'"{KEY}"') not in raw or not raw.lstrip().startswith(b"{"):
+        return None
+    found = _object(raw)
+    if found is None:
+        if any(_object(line) is not None for line in raw.splitlines()):
+            return None  # a log with the word in its text
+        text = f"standard input is not JSON, though it has the {KEY} that Claude Code gives a statusLine"
+        raise UnknownFormat(text, "one object, as Claude Code writes it")
+    if KEY not in found or any(key in found for key in RECORD):
+        return None
+    path, model, window = found[KEY], _under(found, "model"), _under(found, "context_window")
+    name, size = model.get("id"), window.get("context_window_size")
+    name = name if isinstance(name, str) else ""
+    size = figure(size) or (MILLION if name.endswith(LARGE) else None)
+    transcript = os.path.expanduser(path) if isinstance(path, str) and "\0" not in path else ""
+    return StatusLineInput(transcript, name.removesuffix(LARGE), size)
+
+
+def from_status_line(log: str, reading: Reading, looking: Looking, thread: str | None) -> tuple[Log, bool]:
+    """The log, and whether Claude Code asks for its status line. A transcript that does not exist yet is empty.
+
+    Raises UnknownFormat, and what `opened` raises.
+    """
+    try:
+        return opened(log, reading, looking, command="status", report=False, thread=thread, before=_look), False
+    except _Found as found:
+        given = found.given
+    streams.Streams.colour = allowed(os.environ, terminal=True)  # Claude Code shows colours, although this is a pipe
+    if given.transcript and os.path.lexists(given.transcript):
+        meant = opened(given.transcript, reading, looking, command="status", report=False, thread=thread)
+    else:
+        meant = Log.open(io.BytesIO(b""))
+    if not meant.messages:
+        given = given._replace(size=given.size or limit(given.model, PROGRAM))
+    _set_model(meant, given)
+    return meant, True
+
+
+def _set_model(log: Log, given: StatusLineInput) -> None:
+    """Set the limit, and the model if the transcript names none. The user's config has precedence.
+
+    If the transcript names another model, the user has just switched: the provider's last count, which belongs to
+    that model, is better than an estimate.
+    """
+    settings = log.config.settings
+    for key, value in (("limit", given.size), ("model", "" if log.model else given.model)):
+        if value and log.config.origin(key) == "default":
+            settings[key] = Setting(value, ORIGIN)
+
+
+def _look(source: Source) -> None:
+    if source.size <= LARGEST and (found := status_line(source.read(0, source.size))) is not None:
+        raise _Found(found)
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        found = loads(raw)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _under(found: dict[str, Any], key: str) -> dict[str, Any]:
+    value = found.get(key)
+    return value if isinstance(value, dict) else {}

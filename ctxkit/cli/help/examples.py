@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "recall": (
         ("ctxkit recall chat.jsonl LIFETIME", "every hit, and whether it is in the context"),
         ("ctxkit recall session.jsonl chat.jsonl -i lifetime", "in two logs, ignoring case"),
-        ("ctxkit recall . --regex 'LIFE ?TIME' -l", "which logs below this folder"),
+        ("ctxkit recall . --regex 'LIFE ?TIME'", "in all logs below this folder"),
         ("ctxkit recall chat.jsonl 6-7 --apply", "bring messages back"),
     ),
     "sessions": (

@@ -96,7 +96,7 @@ def page(name: str) -> Page:
     parsed = command_parser(name)
     summary, *description = _paragraphs(parsed.help)
     headings = _headings(parsed.callback)
-    listed = [_parameter(found, headings) for found in parsed.params if not getattr(found, "hidden", False)]
+    listed = [_parameter(found, headings) for found in parsed.params]
     arguments = tuple(one for one in listed if not one.names)
     options = (*(one for one in listed if one.names), HELP)
     words = [f"{one.names[-1]} {one.metavar}" for one in options if one.required]
@@ -164,7 +164,7 @@ def every_flag() -> Iterator[FlagUse]:
     used: dict[str, list[tuple[str, Any]]] = {}
     for name in COMMANDS:
         for one in command_parser(name).params:
-            if one.param_type_name == "option" and not one.hidden:
+            if one.param_type_name == "option":
                 used.setdefault(one.name.rstrip("_"), []).append((name, one))
     for key, flag in sorted(FLAGS.items(), key=lambda item: item[1].name):
         if key in used:

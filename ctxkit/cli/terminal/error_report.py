@@ -91,9 +91,7 @@ def _similar_names(error: Any) -> list[str]:
     """The names that are similar to what was typed; the dashes before an option are not compared."""
     from difflib import get_close_matches
 
-    params = getattr(getattr(getattr(error, "ctx", None), "command", None), "params", ())
-    old = {name for one in params if getattr(one, "hidden", False) for name in one.opts}
-    known = {name.lstrip("-"): name for name in getattr(error, "possibilities", None) or () if name not in old}
+    known = {name.lstrip("-"): name for name in getattr(error, "possibilities", None) or ()}
     typed = str(getattr(error, "option_name", "")).lstrip("-")
     if not typed:
         return list(known.values())[:1]

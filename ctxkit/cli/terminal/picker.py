@@ -1,177 +1,107 @@
-"""The picker lets the user choose a session on the terminal, also if standard output goes elsewhere.
+"""Lets the user choose a session by its number, or by words of it, on the terminal itself: standard output stays free.
 
-`picker_state.py` decides what is drawn and what a key does, `key_names.py` names the keys. The picker uses the
-alternate screen, and restores the terminal on every exit, errors and signals included.
+A plain question, a line at a time: no key is read by itself, so no mode of the terminal is changed.
 """
 
 from __future__ import annotations
 
 import os
-import select
-import signal
-import termios
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from io import FileIO
 
-from ctxkit.cli.terminal.key_names import keys
-from ctxkit.cli.terminal.picker_state import PickerState
-from ctxkit.cli.terminal.style import Span
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.layout import ROOMY
+from ctxkit.cli.terminal.session_list import UNTITLED, facts, fitted
+from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.errors import Usage
 from ctxkit.search.sessions import Session
+from ctxkit.when import Clock
 
-ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l"
-"""Alternate screen, no cursor, no automatic line breaks."""
-LEAVE = b"\x1b[?7h\x1b[?25h\x1b[?1049l"
-AT_ONCE = 0.05
-"""Seconds within which the rest of a key sequence arrives."""
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end the command after the terminal is restored."""
+LINES = 3
+"""Lines of a session: time and title; figures; last words."""
 
 
-def pick(
-    sessions: Sequence[Session], drawn: Callable[[Sequence[Span]], bytes], remarks: Sequence[str] = ()
-) -> Session | None:
-    """Return the session that the user chooses, or None. `drawn`: converts a line to bytes, safe and coloured;
-    `remarks`: what else is said of each session.
+def pick(sessions: Sequence[Session], remarks: Sequence[str] = ()) -> Session | None:
+    """Return the session that the user chooses, or None. `sessions`: newest first; `remarks`: what else is said of
+    each; with them, times are those of files, by which `@` goes.
 
-    Raises Usage without a terminal that can be drawn on, KeyboardInterrupt for Ctrl-C.
+    Raises Usage without a terminal, KeyboardInterrupt for Ctrl-C.
     """
-    if os.environ.get("TERM", "dumb") in ("", "dumb"):
-        raise Usage("--pick needs a terminal that can be drawn on", "without --pick the sessions are listed")
-    fd = _terminal()
-    try:
-        return _Picker(fd, PickerState(sessions, remarks), drawn).run()
-    finally:
-        os.close(fd)
+    clock = Clock(streams.clock().zone, exact=streams.Streams.utc)  # the list is for people, wherever the result goes
+    with _terminal() as terminal:
+        numbers, first = list(range(1, len(sessions) + 1)), 0
+        while True:
+            columns, rows = _size(terminal)
+            last = first + max(1, (rows - 2) // LINES)
+            for number in numbers[first:last]:
+                remark = remarks[number - 1] if remarks else ""
+                for line in _lines(number, sessions[number - 1], remark, clock, columns, by_file=bool(remarks)):
+                    terminal.write(streams.drawn(line) + b"\n")
+            left = len(numbers) - last
+            older = f"Enter: {left:,} older" if left > 0 else "Enter: none"
+            terminal.write(streams.drawn([f"Number, or words of it ({older}):"]) + b" ")
+            answer = _answer(terminal)
+            if answer is None or (not answer and left <= 0):
+                return None
+            if not answer:
+                first = last
+            elif answer.isdecimal() and 0 < int(answer) <= len(sessions):
+                return sessions[int(answer) - 1]
+            else:
+                words = answer.lower().split()
+                fitting = [n for n, one in enumerate(sessions, 1) if all(word in _text(one, clock) for word in words)]
+                if len(fitting) == 1:
+                    return sessions[fitting[0] - 1]
+                if not fitting:
+                    terminal.write(b"Nothing fits.\n")
+                numbers, first = fitting or numbers, 0
 
 
-def _terminal() -> int:
+def _terminal() -> FileIO:
     """Open the controlling terminal, else that of standard input or standard error. Raises Usage."""
     for name in ("/dev/tty", 0, 2):
         with suppress(OSError):
             path = name if isinstance(name, str) else os.ttyname(name)
-            return os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
+            return FileIO(os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY), "r+")
     raise Usage("--pick needs a terminal, and there is none", "without --pick the sessions are listed")
 
 
-class _Ended(BaseException):
-    """A signal that ends the command."""
+def _size(terminal: FileIO) -> tuple[int, int]:
+    """Columns and rows."""
+    try:
+        columns, rows = os.get_terminal_size(terminal.fileno())
+    except OSError:
+        columns, rows = 0, 0
+    return columns or 80, rows or 24
 
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
+
+def _answer(terminal: FileIO) -> str | None:
+    """The line that is typed; None for Ctrl-D, and where the terminal is gone."""
+    try:
+        line = terminal.readline()
+    except OSError:
+        return None
+    return line.decode("utf-8", "replace").strip() if line else None
 
 
-class _Picker:
-    """One choice on one terminal."""
+def _lines(
+    number: int, one: Session, remark: str, clock: Clock, columns: int, *, by_file: bool
+) -> Iterator[Sequence[str | Styled]]:
+    """A session, as wide as the screen at most."""
+    moment = one.written if by_file else one.time
+    start = f"{number:>3} {clock.bare(moment) if columns >= ROOMY else clock.day(moment)} "
+    said = f"  {remark}" if remark and columns - len(start) - len(remark) >= ROOMY // 2 else ""
+    title = fitted(one.glance.title or UNTITLED, columns - len(start) - len(said))
+    yield [Styled(start, "cyan"), Styled(title, "bold"), Styled(said, "dim")]
+    yield ["    ", *next(wrapped(facts(one), columns - 4, 0, hard=True))]
+    if (last := one.glance.last) is not None:
+        yield ["    ", fitted(f"{last.role}: {last.text}", columns - 4)]
 
-    def __init__(self, fd: int, choice: PickerState, drawn: Callable[[Sequence[Span]], bytes]) -> None:
-        self._fd = fd
-        self._choice = choice
-        self._drawn = drawn
-        self._rest = b""
 
-    def run(self) -> Session | None:
-        ended = 0
-        outcome = ""
-        try:
-            with self._signals() as woken, self._screen():
-                outcome = self._until_chosen(woken)
-        except _Ended as end:
-            ended = end.number
-        if ended:
-            os.kill(os.getpid(), ended)  # the default handler ends the process
-        if outcome == "broken":
-            raise KeyboardInterrupt
-        return self._choice.chosen if outcome == "taken" else None
-
-    def _until_chosen(self, woken: int) -> str:
-        self._draw()
-        while True:
-            wait = AT_ONCE if self._rest else None
-            ready = select.select([self._fd, woken], [], [], wait)[0]
-            if woken in ready:
-                with suppress(BlockingIOError):
-                    os.read(woken, 4096)
-            data = b""
-            if self._fd in ready:
-                try:
-                    data = os.read(self._fd, 4096)
-                except OSError:  # the terminal is gone
-                    return "left"
-                if not data:
-                    return "left"
-            pressed, self._rest = keys(self._rest + data, more=bool(data))
-            for key in pressed:
-                if outcome := self._choice.press(key):
-                    return outcome
-            if ready or pressed:
-                self._draw()
-
-    def _draw(self) -> None:
-        try:
-            columns, rows = os.get_terminal_size(self._fd)
-        except OSError:
-            columns, rows = 0, 0
-        columns, rows = columns or 80, rows or 24
-        # erase before each line: after a full line the cursor is still on its last cell, which would be erased
-        lines = [b"\x1b[K" + self._drawn(line) for line in self._choice.lines(columns, rows)]
-        below = b"\r\n\x1b[J" if len(lines) < rows else b""
-        self._write(b"\x1b[H" + b"\r\n".join(lines) + below)
-
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
-
-    @contextmanager
-    def _screen(self) -> Iterator[None]:
-        """Put the terminal into raw mode and on the alternate screen, and restore it afterwards."""
-        before = termios.tcgetattr(self._fd)
-        try:
-            self._enter(before)
-            yield
-        finally:
-            held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # a second signal must not interrupt the restoring
-            with suppress(OSError):  # the terminal may be gone
-                self._write(LEAVE)
-            with suppress(termios.error):
-                termios.tcsetattr(self._fd, termios.TCSAFLUSH, before)
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
-
-    def _enter(self, before: list[Any]) -> None:
-        raw = list(before)
-        raw[0] &= ~(termios.ICRNL | termios.IXON | termios.ISTRIP | termios.INLCR | termios.IGNCR | termios.BRKINT)
-        raw[1] |= termios.OPOST
-        raw[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
-        raw[6] = list(raw[6])
-        raw[6][termios.VMIN], raw[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(self._fd, termios.TCSADRAIN, raw)
-        self._write(ENTER)
-
-    @contextmanager
-    def _signals(self) -> Iterator[int]:
-        """Yield a descriptor that becomes readable after a signal; an ending signal raises _Ended."""
-        woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-
-        def end(number: int, frame: FrameType | None) -> None:
-            raise _Ended(number)
-
-        before: dict[int, Any] = {}
-        try:
-            before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, lambda *_: None)
-            for ending in ENDING:
-                if signal.getsignal(ending) is not signal.SIG_IGN:
-                    before[ending] = signal.signal(ending, end)
-            old = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-            try:
-                yield woken
-            finally:
-                signal.set_wakeup_fd(old)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, signal.SIG_DFL if handler is None else handler)
-            os.close(woken)
-            os.close(wake)
+def _text(one: Session, clock: Clock) -> str:
+    """The text of a session that words are looked for in."""
+    last = "" if one.glance.last is None else one.glance.last.text
+    parts = (clock.bare(one.time), one.glance.title, last, one.path, one.glance.format, one.state)
+    return "\n".join(map(str, parts)).lower()

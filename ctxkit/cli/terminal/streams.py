@@ -183,7 +183,7 @@ def out_from_end(count: int, block: Callable[[int], Iterable[Sequence[Span]]], *
 
 
 def drawn(spans: Sequence[Span]) -> bytes:
-    """Return a line for the terminal of `picker.py`: safe, coloured if allowed, without a line end."""
+    """Return a line for a terminal that is written to directly: safe, coloured if allowed, without a line end."""
     return _bytes(_safe(spans), allowed(os.environ, terminal=True), end="")
 
 

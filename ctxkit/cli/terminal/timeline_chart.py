@@ -1,11 +1,13 @@
-"""Draws the tokens of a context over a session in a terminal: columns of blocks, and the events below.
+"""Draws the tokens of a context over a session: columns of blocks in a terminal, or a step line as SVG.
 
-`core/compare/timeline.py` makes the timeline; `cli/terminal/timeline_svg.py` draws it as SVG. Nothing is printed here.
+`core/compare/timeline.py` makes the timeline; both drawings are made of the same columns. Nothing is printed here. The
+SVG has no scripts, fonts or links, and light or dark colours; every text of a log is made safe and escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from ctxkit.cli.terminal.status_view import brief
 from ctxkit.cli.terminal.style import Span, Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.compare.timeline import Timeline, TimelineEvent
+from ctxkit.core.text.utf8 import utf8
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 TALL, SHORT = 12, 8
@@ -167,3 +170,144 @@ def _legend(course: Timeline) -> Iterator[str]:
     if keys:
         yield "  ".join(keys)
     yield safe(f"tokens: {course.counter}", keep_newlines=False)
+
+
+WIDTH, HEIGHT = 880, 400
+"""Pixels of the SVG, in which a column is two wide."""
+LEFT, RIGHT, TOP, BOTTOM = 64, 24, 64, 56
+"""Margins around the drawing, in pixels."""
+PARTS = 4
+"""Parts of the scale."""
+APART = 13
+"""Pixels between the labels of two events; a nearer event has only its tooltip."""
+LABEL = 26
+"""Cells of a label at most."""
+STYLE = """
+text{fill:#1f2328;font:12px system-ui,sans-serif}
+.title{font-size:15px;font-weight:600}
+.muted{fill:#59636e}
+.back{fill:#ffffff}
+.grid{stroke:#d1d9e0}
+.area{fill:#0969da;fill-opacity:.15}
+.line{stroke:#0969da;stroke-width:1.5;fill:none;stroke-linejoin:round}
+.counted{fill:#0969da}
+.limit{stroke:#cf222e;stroke-dasharray:6 4}
+.over{fill:#cf222e}
+.fall{stroke:#bc4c00;stroke-dasharray:2 3}
+.mark{stroke:#1a7f37;stroke-dasharray:2 3}
+@media (prefers-color-scheme:dark){
+text{fill:#f0f6fc}
+.muted{fill:#9198a1}
+.back{fill:#0d1117}
+.grid{stroke:#3d444d}
+.area,.counted{fill:#4493f8}
+.line{stroke:#4493f8}
+.limit{stroke:#f85149}
+.over{fill:#f85149}
+.fall{stroke:#db6d28}
+.mark{stroke:#3fb950}
+}
+"""
+
+
+def svg(course: Timeline, name: str) -> str:
+    """Return the SVG document. `name`: of the log, without its folder."""
+    title = safe(f"{name}: tokens over the session", keep_newlines=False)
+    text = summary(course) if course.points else "no messages"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+            'role="img" aria-labelledby="title about">',
+            f'<title id="title">{_escaped(title)}</title>',
+            f'<desc id="about">{_escaped(text)}</desc>',
+            f"<style>{STYLE}</style>",
+            f'<rect class="back" width="{WIDTH}" height="{HEIGHT}"/>',
+            f'<text class="title" x="{LEFT}" y="24">{_escaped(clip(title, 90))}</text>',
+            f'<text class="muted" x="{LEFT}" y="42">{_escaped(text)}</text>',
+            *(_drawing(course) if course.points else ()),
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _escaped(text: str) -> str:
+    return escape(utf8(text).decode())
+
+
+def _drawing(course: Timeline) -> Iterator[str]:
+    right, floor, scale = WIDTH - RIGHT, HEIGHT - BOTTOM, top(course)
+
+    def height(tokens: float) -> float:
+        return floor - tokens * (floor - TOP) / scale
+
+    for part in range(PARTS + 1):
+        y = height(scale * part // PARTS)
+        yield f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
+        label = brief(scale * part // PARTS)
+        yield f'<text class="muted" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
+    columns = bucketed(course, (right - LEFT) // 2)
+    corners = [(x, height(tokens)) for tokens, *ends in _runs([column.tokens for column in columns]) for x in ends]
+    path = " ".join(f"{x},{y:.1f}" for x, y in corners)
+    yield f'<polygon class="area" points="{LEFT},{floor} {path} {right},{floor}"/>'
+    yield f'<polyline class="line" points="{path}"/>'
+    for counted, start, end in _runs([column.counted for column in columns]):
+        if counted:
+            yield f'<rect class="counted" x="{start}" y="{floor + 3}" width="{end - start}" height="4"/>'
+    if course.limit is not None and limited(course):
+        y = height(course.limit)
+        yield f'<line class="limit" x1="{LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
+        yield f'<text class="over" x="{right}" y="{y - 5:.1f}" text-anchor="end">limit {course.limit:,}</text>'
+    yield from _events(course, floor)
+    first, last = course.points[0].n, course.points[-1].n
+    yield f'<text class="muted" x="{LEFT}" y="{floor + 24}">{first:,}</text>'
+    yield f'<text class="muted" x="{right}" y="{floor + 24}" text-anchor="end">{last:,}</text>'
+    yield f'<text class="muted" x="{(LEFT + right) / 2:.0f}" y="{floor + 24}" text-anchor="middle">message</text>'
+    side = f"rotate(-90 16 {(TOP + floor) / 2:.0f})"
+    yield (
+        f'<text class="muted" x="16" y="{(TOP + floor) / 2:.0f}" text-anchor="middle" transform="{side}">tokens</text>'
+    )
+    yield from _key(course, floor + 44)
+
+
+def _runs(values: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Runs of one value among the columns: the value, and the pixels where it starts and ends."""
+    start = LEFT
+    for value, run in groupby(values):
+        end = start + 2 * len(list(run))
+        yield value, start, end
+        start = end
+
+
+def _events(course: Timeline, floor: int) -> Iterator[str]:
+    """A line for each event, with its text in a tooltip, and beside the line if there is room."""
+    free, step = float(LEFT), (WIDTH - LEFT - RIGHT) / len(course.points)
+    for event in course.events:
+        kind = "mark" if event.kind == "mark" else "fall"
+        x = LEFT + (event.point + 0.5 * (kind == "mark")) * step
+        yield f"<g><title>{_escaped(describe(event))}</title>"
+        yield f'<line class="{kind}" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{floor}" stroke-width="1.5"/>'
+        if x - APART >= free:
+            turned = f"rotate(-90 {x - 4:.1f} {floor - 6})"
+            label = _escaped(clip(_label(event), LABEL))
+            yield f'<text class="muted" x="{x - 4:.1f}" y="{floor - 6}" transform="{turned}">{label}</text>'
+            free = x
+        yield "</g>"
+
+
+def _label(event: TimelineEvent) -> str:
+    """Return `compacted 154k → 63k`, or the name of a mark."""
+    words = event.label.partition(" by ")[0] if event.kind == "cut" else event.label or event.kind
+    figures = f" {brief(event.before)} → {brief(event.after)}" if event.before != event.after else ""
+    return safe(words + figures, keep_newlines=False)
+
+
+def _key(course: Timeline, y: int) -> Iterator[str]:
+    """The legend: the band, and the name of the counter."""
+    x = LEFT
+    if any(point.counted for point in course.points):
+        yield f'<rect class="counted" x="{LEFT}" y="{y - 6}" width="18" height="4"/>'
+        yield f'<text class="muted" x="{LEFT + 24}" y="{y}">counted by the provider</text>'
+        x += 190
+    name = _escaped(clip(safe(course.counter, keep_newlines=False), 90))
+    yield f'<text class="muted" x="{x}" y="{y}">tokens: {name}</text>'

@@ -1,7 +1,7 @@
 """The course of a context: how large it was at every message of a session, and what made it smaller.
 
-Pure: figures in, figures out. `measure/timeline.py` reads them off a log; `cli/terminal/timeline_chart.py` and
-`cli/terminal/timeline_svg.py` draw them. Where a provider counted a request, that is its size; between two that were
+Pure: figures in, figures out. `measure/timeline.py` reads them off a log; `cli/terminal/timeline_chart.py` draws
+them. Where a provider counted a request, that is its size; between two that were
 counted, the growth is shared out by the sizes of the rows; elsewhere the estimate goes on from the count that is
 nearest.
 """

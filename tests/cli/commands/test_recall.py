@@ -154,15 +154,14 @@ def test_several_logs_can_be_told_apart(folder: Path, monkeypatch: pytest.Monkey
     assert "    a.jsonl:2  user" in text and "    damaged.jsonl:2  user" in text
 
 
-def test_count_and_names(folder: Path) -> None:
-    """As grep has them."""
-    log = folder / "a.jsonl"
-    assert good("recall", log, "question", "-c").text == "3\n"
-    ran = ctxkit("recall", log, "zebra", "-c")
-    assert (ran.code, ran.text, ran.err) == (1, "0\n", "")
-    assert good("recall", folder, "question", "-l").text == f"{log}\n{folder / 'b/damaged.jsonl'}\n"
-    counted = good("recall", folder / "a.jsonl", folder / "b/session.jsonl", "question", "-c").text
-    assert counted == f"{log}:3\n{folder / 'b/session.jsonl'}:0\n"
+def test_logs_of_a_folder(folder: Path) -> None:
+    """Each hit names its log; logs without one are not named."""
+    log = str(folder / "a.jsonl")
+    assert [hit["log"] for hit in good("recall", log, "question", "--json").values] == [log] * 3
+    hits = good("recall", folder, "question", "--json").values
+    assert {hit["log"] for hit in hits} == {log, str(folder / "b/damaged.jsonl")}
+    hits = good("recall", log, folder / "b/session.jsonl", "question", "--json").values
+    assert [hit["log"] for hit in hits] == [log] * 3
 
 
 def test_a_log_that_cannot_be_read(folder: Path) -> None:
@@ -181,7 +180,7 @@ def test_a_sentence_is_a_topic(tmp_path: Path) -> None:
     ran = good("recall", path, question)
     assert "three tables" in ran.text and "Thanks" not in ran.text
     assert ran.err.startswith(f"{question!r} is nowhere as it stands: searched by its words, as with --about\n")
-    for words in (["recall", path, question, "-c"], ["recall", path, "zebras over mountains"]):
+    for words in (["recall", path, question, "--regex"], ["recall", path, "zebras over mountains"]):
         assert ctxkit(*words).code == 1
     assert "--about" not in ctxkit("recall", path, "zebras over mountains").err.splitlines()[-1]
 

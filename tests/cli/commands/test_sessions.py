@@ -215,14 +215,14 @@ def test_several_at_once(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         (logs / f"{n}.jsonl").write_bytes(lines(message("user", f"question {n}", n)))
     running = [
         subprocess.Popen([*PYTHON, *words, str(logs), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for words, more in ((["sessions", "--json"], []), (["recall"], ["question", "-l"]))
+        for words, more in ((["sessions", "--json"], []), (["recall"], ["question"]))
         for _ in range(3)
     ]
     told = [run.communicate(timeout=120) for run in running]
     assert [run.returncode for run in running] == [0] * 6, told
     assert len({out for out, _ in told[:3]}) == 1 and len({out for out, _ in told[3:]}) == 1
     assert good("sessions", logs, "--json").out == told[0][0]
-    assert good("recall", logs, "question", "-l").out == told[3][0]
+    assert good("recall", logs, "question").out == told[3][0]
 
 
 def test_snapshots_are_counted(logs: Path) -> None:
@@ -326,3 +326,26 @@ def test_verify_names_damage_also_without_sessions(tmp_path: Path, monkeypatch: 
     copy.write_bytes(whole.replace(b"cart", b"cost", 1))
     done = ctxkit("sessions", "--archive", str(archive), "--verify")
     assert done.code == 1 and session.stem.encode() in done.out and "1 damaged" in done.err
+
+
+def test_several_processes(
+    logs: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that the index does not know are read by several processes, and listed as by one."""
+    (logs / "torn.jsonl").write_bytes(b'{"role":"user","content":"question')
+    long_ago = 1_700_000_000
+    for path in logs.iterdir():
+        os.utime(path, (long_ago, long_ago))
+    runs = []
+    for jobs in ("1", "2"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        runs.append(ctxkit("sessions", logs, "--json", "--jobs", jobs))
+    assert runs[0] == runs[1]
+
+
+def test_logs_of_a_list(logs: Path) -> None:
+    """Only they are listed; an empty list is no folder."""
+    first, second = sorted(map(str, logs.rglob("*.jsonl")))[:2]
+    rows = good("sessions", "--files-from", "-", "--json", stdin=f"{first}\n{second}\n".encode()).values
+    assert {row["path"] for row in rows} == {first, second}
+    assert ctxkit("sessions", "--files-from", "-", stdin=b"").code == 1
