@@ -1,25 +1,22 @@
 """The board: the table of what the applied ops did to each message. `replay` fills it.
 
 Pipeline: `replay` -> `Board`, part of `State`. A replay never takes anything back: an op that an undo or a rewind undid
-is not applied in the first place. Only `walk`, which looks at every op, keeps a journal with which each change can be
-taken back. The time for an op depends on what it names: what others did to these is found by the names
-(`interval_index`).
+is not applied in the first place. The time for an op depends on what it names: what others did to these is found by the
+names (`interval_index`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, joined
 from ctxkit.core.ops import Index, path
 from ctxkit.core.sets.interval_index import IntervalIndex
-from ctxkit.core.sets.ranges import Ranges
 
 Key = tuple[int, ...]
 """Where an entry stands: message number it follows, ordinal of the op that put it there, place within it, offset.
@@ -98,8 +95,8 @@ class Board:
     """The effects of the ops applied so far.
 
     `keys`: the position of a name that is not at its own place, `moved`: the numbers among these, and perhaps more;
-    `effective`: times for windows of what edit, restore and compact put in (None: none of its own); `flags`: a counter
-    of protects and unprotects.
+    `effective`: times for windows of what edit, restore and compact put in (None: none of its own). `changed`: the
+    names that may be shown otherwise than when somebody last made it empty, or not at all.
     """
 
     def __init__(self) -> None:
@@ -113,9 +110,7 @@ class Board:
         """Numbers that a restore brought back beside others, and that op; None: an edit or a replacing restore did."""
         self.stubs: dict[Name, Any] = {}
         """What is shown in place of a message's content; a `LeftOut` where parts of it are out."""
-        self.flags = 0
-        self.journal: list[Callable[[], object]] | None = None
-        """What takes each change back, the newest last; None: nobody wants it."""
+        self.changed: list[Names] = []
         self._outs: dict[int, Exclusion] = {}
         """Each by its number among all that ever were; none without names."""
         self._taken = 0
@@ -127,11 +122,17 @@ class Board:
         """Op number -> its summary."""
         self._hollow: set[ItemName] = set()
         """Summaries told again, of which nothing is left to tell."""
-        self._flags: dict[int, Flags] = {}
-        """The newest last."""
         self._flagged: Flags = NOTHING, NOTHING
         self._unread: list[Flags] = []
-        """Flags that are not in `_flagged` yet."""
+        """Flags that are not in `_flagged` yet, the newest last."""
+
+    def copy(self) -> Board:
+        """Another one that is the same, and changes by itself."""
+        found = copy(self)
+        for name, held in vars(self).items():
+            if isinstance(held, dict | list | set | IntervalIndex):
+                setattr(found, name, held.copy())
+        return found
 
     @property
     def outs(self) -> list[Exclusion]:
@@ -160,7 +161,6 @@ class Board:
         """`out.names` leave."""
         self._taken += 1
         self._put_out(self._taken, out)
-        self._note(self._drop_out, self._taken)
 
     def recall(self, names: Names) -> None:
         """`names` are back from everything but boundaries, in full (replay 10)."""
@@ -172,13 +172,13 @@ class Board:
         """`names` get the positions `keys`, in full, whatever took them out before."""
         self._lift(Names.of(names), boundaries=True)
         self.place(names, keys)
-        self._update(self.effective, dict.fromkeys(names, effective))
-        self._update(self.restored, {name: restored for name in names if isinstance(name, int)})
+        self.effective.update(dict.fromkeys(names, effective))
+        self.restored.update((name, restored) for name in names if isinstance(name, int))
 
     def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
         """`names` get the positions `keys`, and are in or out as before (a program's preserved messages)."""
         self.moved.update(name for name in names if isinstance(name, int))
-        self._update(self.keys, dict(zip(names, keys, strict=True)))
+        self.keys.update(zip(names, keys, strict=True))
 
     def bring(self, item: ContextItem) -> None:
         """A new item; `enter` gives it its position."""
@@ -189,14 +189,7 @@ class Board:
         number = self._replaced(name)
         self._set_item(name, None)
         if number is not None:
-            out = self._outs[number]
             self._drop_out(number)
-            self._note(self._put_out, number, out)
-
-    def replaced(self, name: ItemName) -> Names:
-        """What is out because the item stands for it."""
-        number = self._replaced(name)
-        return NOTHING if number is None else self._outs[number].names
 
     def _replaced(self, name: ItemName) -> int | None:
         item = self.items[name]
@@ -210,35 +203,34 @@ class Board:
         stub = self.stubs.get(name)
         if shortening(stub) is not None and (short is not None or not is_of(shortening(stub), text)):
             if isinstance(stub, LeftOut):
-                self._update(self.stubs, {name: LeftOut(stub.parts, short)})
+                self.stubs[name] = LeftOut(stub.parts, short)
             elif short is not None:
-                self._update(self.stubs, {name: short})
+                self.stubs[name] = short
             else:
-                self._note(self.stubs.__setitem__, name, self.stubs.pop(name))
+                del self.stubs[name]
         message = {**item.message, "content": text}
         self._set_item(name, msgspec.structs.replace(item, tells=item.tells - without, message=message), telling=True)
 
     def shorten(self, names: Names, content: Any) -> None:
         """`names` are shown with this content; parts that were left out of them stay out."""
         new = dict.fromkeys(names, content)
-        for name in self._both(names, self.stubs):
+        for name in names.common(self.stubs):
             if isinstance(held := self.stubs[name], LeftOut):
                 new[name] = LeftOut(held.parts, content)
-        self._update(self.stubs, new)
+        self.stubs.update(new)
+        self.changed.append(names)
 
     def leave_out(self, name: Name, parts: Iterable[Index]) -> None:
         """These parts of `name` are no longer shown."""
         held = self.stubs.get(name)
         if not isinstance(held, LeftOut):
             held = LeftOut((), held)
-        self._update(self.stubs, {name: LeftOut(tuple(sorted({*held.parts, *parts}, key=path)), held.stub)})
+        self.stubs[name] = LeftOut(tuple(sorted({*held.parts, *parts}, key=path)), held.stub)
+        self.changed.append(Names.of([name]))
 
     def flag(self, names: Names, *, protected: bool) -> None:
         """`names` are protected from now on, or no longer."""
-        self.flags += 1
-        self._flags[self.flags] = (names, NOTHING) if protected else (NOTHING, names)
-        self._unread.append(self._flags[self.flags])
-        self._note(self._unflag, self.flags)
+        self._unread.append((names, NOTHING) if protected else (NOTHING, names))
 
     @property
     def protected(self) -> Names:
@@ -259,41 +251,25 @@ class Board:
             self._flagged, self._unread = found[0], []
         return self._flagged
 
-    def _unflag(self, number: int) -> None:
-        del self._flags[number]
-        self.flags += 1
-        self._flagged, self._unread = (NOTHING, NOTHING), list(self._flags.values())
-
     def _lift(self, names: Names, *, boundaries: bool) -> None:
         for number in self._held.meeting(names):
             out = self._outs[number]
             if (boundaries or not out.boundary) and out.names.meets(names):
                 left = msgspec.structs.replace(out, names=out.names - names)
-                self._note(self._give_back, number, out, names)
                 if left.names:
                     self._outs[number] = left
                 else:
                     self._drop_out(number)
-        for name in self._both(names, self.stubs):
-            self._note(self.stubs.__setitem__, name, self.stubs.pop(name))
-
-    @staticmethod
-    def _both(names: Names, known: dict[Name, Any]) -> list[Name]:
-        """The names that are in both, found by going through the smaller."""
-        if len(names) <= len(known):
-            return [name for name in names if name in known]
-        return [name for name in known if name in names]
-
-    def _give_back(self, number: int, out: Exclusion, names: Names) -> None:
-        """The names that were removed from `out` are held by it again, whatever else was removed from it since."""
-        held = self._outs[number].names if number in self._outs else NOTHING
-        self._put_out(number, msgspec.structs.replace(out, names=held | (out.names & names)))
+        for name in names.common(self.stubs):
+            del self.stubs[name]
+        self.changed.append(names)
 
     def _put_out(self, number: int, out: Exclusion) -> None:
         if not out.names:
             return
         self._outs[number] = out
         self._held.put(number, out.names)
+        self.changed.append(out.names)
         if out.kind == "compact":
             self._compacts[out.source] = number
 
@@ -301,13 +277,14 @@ class Board:
         out = self._outs.pop(number, None)
         if out is not None:
             self._held.drop(number)
+            self.changed.append(out.names)
             if out.kind == "compact":
                 self._compacts.pop(out.source, None)
 
     def _set_item(self, name: ItemName, item: ContextItem | None, *, telling: bool = False) -> None:
         """Set or remove the item of this name, and note whether it stands for messages, or ever did."""
         before, told = self.items.pop(name, None), self.telling.pop(name, None) is not None
-        self._note(self._set_back, name, before, told)
+        self.changed.append(Names(items=(name,)))
         if told:
             self._told.drop(name)
             self._hollow.discard(name)
@@ -324,41 +301,18 @@ class Board:
                 if not item.tells:
                     self._hollow.add(name)
 
-    def _set_back(self, name: ItemName, item: ContextItem | None, telling: bool) -> None:
-        journal, self.journal = self.journal, None
-        self._set_item(name, item, telling=telling)
-        self.journal = journal
-
-    def _update(self, known: dict[Name, Any], new: dict[Name, Any]) -> None:
-        if self.journal is not None:
-            self._note(known.update, {name: known[name] for name in new if name in known})
-            if fresh := [name for name in new if name not in known]:
-                self._note(_without, known, fresh)
-        known.update(new)
-
-    def _note(self, back: Callable[..., object], *given: Any) -> None:
-        if self.journal is not None:
-            self.journal.append(partial(back, *given))
-
     def absent(self) -> Names:
         """All names that are out for a reason other than hiding."""
         return self._union(hiding=False)
 
-    def hidden(self) -> Names:
-        """All names that are not shown, for whatever reason."""
-        return self._union(hiding=True)
+    def hidden(self, among: Names | None = None) -> Names:
+        """All names that are not shown, for whatever reason; those that any of `among` left with are enough."""
+        return self._union(hiding=True) if among is None else joined([out.names for out in self.holding(among)])
 
     def _union(self, *, hiding: bool) -> Names:
-        outs = [out.names for out in self._outs.values() if hiding or out.kind not in HIDING]
-        pairs = chain.from_iterable(names.numbers.pairs() for names in outs)
-        return Names(Ranges(pairs), chain.from_iterable(names.items for names in outs))
+        return joined([out.names for out in self._outs.values() if hiding or out.kind not in HIDING])
 
 
 def _joined(older: Flags, newer: Flags) -> Flags:
     """(protected, unprotected), where `newer` goes before `older`."""
     return (older[0] - newer[1]) | newer[0], (older[1] - newer[0]) | newer[1]
-
-
-def _without(known: dict[Name, Any], names: Sequence[Name]) -> None:
-    for name in names:
-        del known[name]

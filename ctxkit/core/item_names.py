@@ -7,7 +7,8 @@ number instead of its id: `7.1`; that is resolved in `core/select.py`.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ctxkit.core.sets.ranges import EMPTY, Ranges
@@ -66,6 +67,12 @@ class Names:
         """Whether the two have a name in common."""
         return self.numbers.meets(other.numbers) or not self.items.isdisjoint(other.items)
 
+    def common(self, known: Collection[Name]) -> list[Name]:
+        """The names that are in both, found by going through the smaller."""
+        if len(self) <= len(known):
+            return [name for name in self if name in known]
+        return [name for name in known if name in self]
+
     def within(self, other: Names) -> bool:
         """Whether all of it is in `other`; cheap where the two lie apart."""
         return not self or (self.meets(other) and not self - other)
@@ -110,6 +117,14 @@ class Names:
 
 
 NOTHING = Names()
+
+
+def joined(some: Collection[Names]) -> Names:
+    """All of these."""
+    if len(some) < 2:
+        return next(iter(some), NOTHING)
+    pairs = chain.from_iterable(names.numbers.pairs() for names in some)
+    return Names(Ranges(pairs), chain.from_iterable(names.items for names in some))
 
 
 def column(names: Iterable[Name]) -> Sequence[Name]:

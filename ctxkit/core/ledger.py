@@ -122,21 +122,29 @@ def build(transcript: Transcript) -> Ledger:
 
 
 def _voided(entries: list[LedgerEntry], damage: list[Damage]) -> Ledger:
-    """Reads the undos from the newest to the oldest; one that is itself undone is void. A cleanup is undone with
-    its op.
-    """
     by_id = {entry.id: entry for entry in entries if entry.id}
+    for number, by in void_ops(entries, by_id).items():
+        entries[number - 1].void, entries[number - 1].voided_by = True, by
+    return Ledger(entries=entries, by_id=by_id, damage=damage)
+
+
+def void_ops(entries: Sequence[LedgerEntry], by_id: Mapping[str, LedgerEntry]) -> dict[int, int]:
+    """The numbers of the ops that are void where `entries` has all undos and cleanups; each with its undo.
+
+    The undos are read from the newest to the oldest; one that is itself undone is void. A cleanup is undone with its
+    op.
+    """
+    void: dict[int, int] = {}
     for entry in reversed(entries):
-        if isinstance(entry.op, Undo) and not entry.void:
+        if isinstance(entry.op, Undo) and entry.number not in void:
             target = by_id.get(entry.op.op)
-            if target is not None and target.number < entry.number and not target.void:
-                target.void = True
-                target.voided_by = entry.number
+            if target is not None and target.number < entry.number:
+                void.setdefault(target.number, entry.number)
     for entry in entries:
         done = completed(entry, by_id)
-        if done is not None and done.void and not entry.void:
-            entry.void, entry.voided_by = True, done.voided_by
-    return Ledger(entries=entries, by_id=by_id, damage=damage)
+        if done is not None and done.number in void:
+            void.setdefault(entry.number, void[done.number])
+    return void
 
 
 def completed(entry: LedgerEntry, by_id: Mapping[str, LedgerEntry]) -> LedgerEntry | None:

@@ -7,13 +7,14 @@ a `State`, from which `context` makes the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from math import isqrt
 from typing import assert_never
 
 from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key, is_of
 from ctxkit.core.boundaries import FOREIGN, lost
-from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ledger import Ledger, LedgerEntry, When
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, joined
+from ctxkit.core.ledger import Ledger, LedgerEntry, When, void_ops
 from ctxkit.core.op_fit import check, dangling, faults
 from ctxkit.core.ops import (
     BY_NAME,
@@ -104,14 +105,22 @@ def undone(state: State, events: list[Event], after_ops: int) -> dict[int, Ledge
     The others are noted in `state.representation`. Each is looked at twice, so the time is linear.
     """
     found: dict[int, LedgerEntry] = {}
-    left = state.representation
-    for when, source, what in events:
-        op = None if isinstance(what, ProgramCut) else what.op
-        if represents(op):
-            left.append((when, source))
-        elif isinstance(what, LedgerEntry) and (since := goes_back_to(state, when, op, after_ops)) is not None:
-            while left and left[-1][0] > since:
-                found[left.pop()[1]] = what
+    for event in events:
+        for source in goes_behind(state, event, after_ops):
+            if isinstance(event[2], LedgerEntry):
+                found[source] = event[2]
+    return found
+
+
+def goes_behind(state: State, event: Event, after_ops: int) -> list[int]:
+    """The sources that this event undoes as a rewind; notes in `state.representation` what a later one may undo."""
+    when, source, what = event
+    op, left, found = None if isinstance(what, ProgramCut) else what.op, state.representation, list[int]()
+    if represents(op):
+        left.append((when, source))
+    elif (since := goes_back_to(state, when, op, after_ops)) is not None:
+        while left and left[-1][0] > since:
+            found.append(left.pop()[1])
     return found
 
 
@@ -156,6 +165,12 @@ class Fold:
         self.board = state.board
         self._windows: dict[str | None, int] = {}
         """Agent, or None for all -> the op that set its window last."""
+
+    def copied(self) -> Fold:
+        """Another one with the same state, that goes on by itself."""
+        found = Fold(self.state.copied())
+        found._windows = self._windows.copy()
+        return found
 
     def play(self, event: Event) -> None:
         """Apply one op in force, or one cut."""
@@ -447,6 +462,130 @@ class Fold:
             lead = key[:3] if len(key) == 4 else (*key, 0)
             steps = range(2, 2 * len(cut.moved) + 1, 2)  # even: a summary stands right before what it replaces
             self.board.place(cut.moved, [(*lead, step) for step in steps])
+
+
+KEPT = 64
+"""Copies of the state that a `History` keeps at most: each is as large as all that ops did before it."""
+
+
+class History:
+    """The states of a log after each of its ops, one after the other.
+
+    An op is played onto the state that is there. Where it voids earlier ones, or goes back behind them, what is in
+    force now is folded anew: from a copy of the state before these, or from the start. Of what a replay finds besides,
+    `ended`, `warnings` and `representation` are not kept right.
+    """
+
+    def __init__(
+        self, transcript: Transcript, ledger: Ledger, ignored: Collection[int] = (), *, after: int | None = None
+    ) -> None:
+        """`ignored`: numbers of ops that never count, as they do not fit. `after`: so many ops, and all cuts of the
+        program's own, were played already; None: nothing was, and the cuts come in their turn.
+        """
+        self._base = State(transcript, ledger, len(transcript.messages))
+        if transcript.view is not None:
+            self._base.use(transcript.view)
+        self._after_ops = len(ledger.entries) + 1
+        ops: list[Event] = [
+            (e.when, e.number, e) for e in ledger.entries if e.op is not None and e.number not in ignored
+        ]
+        cuts = transcript.view.all_cuts if transcript.view is not None else []
+        first: list[Event] = [((cut.row, self._after_ops), FOREIGN - k, cut) for k, cut in enumerate(cuts)]
+        first += [event for event in ops if after is None or event[1] <= after]
+        first.sort(key=lambda event: event[0])
+        self.events = first + [event for event in ops if after is not None and event[1] > after]
+        """All ops that count, and the cuts, in the order in which they are played."""
+        self._place = {source: place for place, (_, source, _) in enumerate(self.events)}
+        self._undoing = [what for _, _, what in ops if isinstance(what, LedgerEntry) and _undoes(what)]
+        self._turns = any(
+            isinstance(what, LedgerEntry) and isinstance(what.op, Rewind | Interrupted) for _, _, what in ops
+        )
+        self._fold, self._noted = Fold(self._base.afresh()), self._base.afresh()
+        self._copied = self._to_copy()
+        self._kept: list[tuple[int, Fold]] = []
+        """Place -> a copy from right before the event there; ascending."""
+        self._changes: list[Names] = []
+        """What each event that was played changed."""
+        self._reached = 0 if after is None else len(first)
+        self._out = self._left_out()
+        self._fold_from(0)
+
+    @property
+    def state(self) -> State:
+        """The state after the newest op that was played."""
+        return self._fold.state
+
+    def play(self, what: LedgerEntry | ProgramCut) -> Names:
+        """Take the next op or cut. The names that may be shown otherwise now; none for an op that never counts."""
+        place = self._reached
+        if place == len(self.events) or self.events[place][2] is not what:
+            return NOTHING
+        self._reached += 1
+        changed: Collection[int] = ()
+        if isinstance(what, LedgerEntry) and isinstance(what.op, Undo):
+            before, self._out = self._out, self._left_out()
+            changed = before ^ self._out
+        elif self._turns:
+            changed = goes_behind(self._noted, self.events[place], self._after_ops)
+            self._out.update(changed)
+        return self._fold_from(min((self._place[one] for one in changed if one in self._place), default=place))
+
+    def _left_out(self) -> set[int]:
+        """The sources so far that have no effect, as others void them or go back behind them."""
+        void = void_ops(
+            [one for one in self._undoing if self._place[one.number] < self._reached], self._base.ledger.by_id
+        )
+        if not self._turns:
+            return set(void)
+        self._noted = self._base.afresh()
+        found = undone(
+            self._noted, [event for event in self.events[: self._reached] if event[1] not in void], self._after_ops
+        )
+        return found.keys() | void.keys()
+
+    def _fold_from(self, first: int) -> Names:
+        """Play what counts from the event at place `first` on; what that changed, or what was there before it."""
+        before, place = self._changes[first:], first
+        if before:
+            while self._kept and self._kept[-1][0] > first:
+                self._kept.pop()
+            place, fold = self._kept[-1] if self._kept else (0, Fold(self._base.afresh()))
+            self._fold = fold.copied()
+            del self._changes[place:]
+        for at in range(place, self._reached):
+            self._keep(at)
+            self._fold.board.changed = []
+            if self.events[at][1] not in self._out:
+                self._fold.play(self.events[at])
+            self._changes.append(joined(self._fold.board.changed))
+        return joined([*before, *self._changes[first:]])
+
+    def _keep(self, place: int) -> None:
+        """Keep a copy of the state, if something that is still to come goes back to it."""
+        if self._copied.get(place, -1) >= self._reached and not (self._kept and self._kept[-1][0] >= place):
+            if len(self._kept) >= KEPT:
+                del self._kept[1::2]  # so the older ones get sparser: mostly the newest op is undone
+            self._kept.append((place, self._fold.copied()))
+
+    def _to_copy(self) -> dict[int, int]:
+        """Places of events before which the state is worth a copy -> place of the last one that goes back to there.
+
+        Of n places √n: as many events are played anew at most, as long as all copies are kept.
+        """
+        wanted: dict[int, int] = {}
+        for place, (_, _, what) in enumerate(self.events):
+            if isinstance(what, LedgerEntry) and isinstance(what.op, Undo):
+                for target in self._base.ledger.undone(what)[-1:]:
+                    wanted[self._place.get(target.number, place)] = place
+            elif isinstance(what, LedgerEntry) and isinstance(what.op, Rewind):
+                wanted[self._place.get(self._base.ledger.by_id[what.op.to].number, place)] = place
+        places, step = sorted(wanted), isqrt(len(wanted)) or 1
+        return {places[k]: max(map(wanted.__getitem__, places[k : k + step])) for k in range(0, len(places), step)}
+
+
+def _undoes(entry: LedgerEntry) -> bool:
+    """Whether an op is an undo, or one that is undone with another."""
+    return isinstance(entry.op, Undo) or (isinstance(entry.op, Forget) and bool(entry.op.cleans))
 
 
 def _summary_name(text: str) -> ItemName:

@@ -123,6 +123,14 @@ class State:
         """All message numbers."""
         return Ranges.span(1, self.count)
 
+    def copied(self) -> State:
+        """Another one that is the same, and changes by itself."""
+        found = copy(self)
+        found.board, found.marks, found.windows = self.board.copy(), self.marks.copy(), self.windows.copy()
+        found.warnings, found.representation = self.warnings.copy(), self.representation.copy()
+        found.ended, found.boundaries, found.dropped = self.ended.copy(), self.boundaries.copy(), self.dropped.copy()
+        return found
+
     def afresh(self) -> State:
         """The same log before any op; what depends only on the log is shared."""
         found = copy(self)
@@ -303,23 +311,30 @@ class State:
                 found = found | (out.names & names)
         return found
 
-    def shown(self, thread: str | None = None) -> Names:
-        """The context before window and filters; that of a sidechain if `thread` names one."""
-        gone = self.board.hidden()
-        items = [
-            name for name in self.board.items.keys() - gone.items if not self.threads or self.in_thread(name, thread)
-        ]
-        side = self.sidechain(thread)
-        if side is not None:
-            return Names(Ranges.of(side.order) - gone.numbers, items)
-        return Names(self.numbers - gone.numbers - self.away, items)
+    def shown(self, thread: str | None = None, among: Names | None = None) -> Names:
+        """The context before window and filters; that of a sidechain if `thread` names one. Of `among` only, the time
+        depends on these alone.
+        """
+        gone, side = self.board.hidden(among), self.sidechain(thread)
+        numbers = self.numbers if side is None else Ranges.of(side.order)
+        items = self.board.items.keys() if among is None else among.items & self.board.items.keys()
+        if among is not None:
+            numbers = among.numbers & numbers
+        if side is None:
+            numbers -= self.away & numbers
+        found = [name for name in items - gone.items if not self.threads or self.in_thread(name, thread)]
+        return Names(numbers - gone.numbers, found)
+
+    def among(self, names: Names) -> Names:
+        """Those of `names` that the context shows."""
+        return self.shown(None, names)
 
     @property
     def away(self) -> Ranges:
         """What the program's view leaves out (replay 26), except what an edit or restore put in."""
         if not self.inactive:
             return self.inactive
-        return self.inactive - Ranges.of(name for name in self.board.effective if isinstance(name, int))
+        return self.inactive - Ranges.of(n for n in self.board.moved if n in self.board.effective)
 
     def protected(self, name: Name) -> bool:
         """Whether `name` is protected in full: by an op, by its item, or as part of the system preamble."""

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import compress, repeat
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import compress, groupby, repeat
+from typing import NamedTuple
 
 from ctxkit.core.board import LeftOut, shortening
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.derive.usage import Figures, whole
-from ctxkit.core.item_names import ItemName, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.op_fit import adrift, faults
+from ctxkit.core.replay import History
 from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.state import State
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.walk import Walk
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import growing
 from ctxkit.measure.count import Counting
@@ -60,34 +61,34 @@ class OpSizes:
         """Yields the effects. Reads another program's log once more, for its state at each place where ops are."""
         entries, transcript = self._state.ledger.entries, self._state.transcript
         skipped = set(self._unfit(entries))
-        walk: Walk | None = None
-        place = 0
-        transcripts = self._transcripts(transcript)
-        for one in entries:
-            if walk is None:
-                walk = Walk(next(transcripts), self._state.ledger, skipped)
-                sizes = RunningTotal(walk, self.measuring, self.around)
-                sizes.count_ahead(_count(transcript, entries[-1]))
-                sizes.reset(_count(walk.transcript, one))
-            elif one.place != place and (walk.transcript.view is not None or self.log.force):
-                walk.move(next(transcripts), one.number - 1)
-                sizes.reset(_count(walk.transcript, one))
-            else:
-                sizes.grow(_count(walk.transcript, one))
-            place, before = one.place, sizes.size
-            if one.number in skipped:
-                yield OpEffect(one, None, None)
-                continue
-            sizes.update(walk.play(one))
-            yield OpEffect(one, before, sizes.size)
-        if walk is not None:
-            limit = context_limit(self.log).tokens
-            self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
+        moves = transcript.view is not None
+        sizes = RunningTotal(self.measuring)
+        for now, some in zip(self._transcripts(transcript), _groups(entries, apart=moves), strict=False):
+            history = History(now, self._state.ledger, skipped, after=some[0].number - 1)
+            sizes.begin(history.state)
+            if not moves:
+                sizes.weigh(history.state, Ranges.span(1, _count(now, some[-1])))  # at once, which is faster
+            for one in some:
+                sizes.reach(history.state, _count(now, one))
+                before = self._size(sizes)
+                if one.number in skipped:
+                    yield OpEffect(one, None, None)
+                    continue
+                changed = history.play(one)
+                sizes.update(history.state, changed)
+                yield OpEffect(one, before, self._size(sizes))
+        if entries:
+            last, limit = self._size(sizes), context_limit(self.log).tokens
+            self.log.tell(Figures(last.tokens, last.tokens, self.counter, last.messages, limit=limit))
+
+    def _size(self, sizes: RunningTotal) -> ContextSize:
+        beyond = self.measuring.beyond(sizes.shown)
+        return ContextSize(sizes.messages, whole(sizes.tokens + self.around + beyond))
 
     def _transcripts(self, transcript: Transcript) -> Iterator[Transcript]:
         """Yields the log as it was at each place where ops are.
 
-        For a native log this is always the whole log: its messages only grow in number, which `RunningTotal` handles.
+        For a native log this is the whole log: its messages only grow in number, which `RunningTotal` handles.
         """
         places = list(dict.fromkeys(one.place for one in self._state.ledger.entries))
         if transcript.view is None:
@@ -111,122 +112,95 @@ def _count(transcript: Transcript, one: LedgerEntry) -> int:
     return bisect_left(transcript.row_of, one.place)
 
 
-class RunningTotal:
-    """Number and tokens of the messages that the context shows, of the first `count` of the log.
+def _groups(entries: Sequence[LedgerEntry], *, apart: bool) -> Iterator[list[LedgerEntry]]:
+    """All entries, or, `apart`, those of each place."""
+    return (list(some) for _, some in groupby(entries, key=lambda one: apart and one.place))
 
-    `around`: tokens of the overhead, which are included.
+
+class CountedOnce:
+    """Tokens of entries as they are shown: each form of each is counted once."""
+
+    def __init__(self, measuring: Measuring) -> None:
+        self.measuring = measuring
+        self._known: dict[Hashable, float] = {}
+
+    def of(self, some: Sequence[Entry]) -> Sequence[float]:
+        """Tokens of each."""
+        keys = [(one.name, *as_shown(one)) for one in some]
+        new = {key: one for key, one in zip(keys, some, strict=True) if key not in self._known}
+        self._known.update(zip(new, self.measuring.entries(list(new.values())), strict=True))
+        return [self._known[key] for key in keys]
+
+
+class RunningTotal:
+    """Number and tokens of what a state shows of the first `count` messages of the log, and of the items of ops.
+
+    From state to state, what is shown otherwise is taken off and added again. `shown`: for each number, whether it is
+    shown as it was written; `worded`: what is shown in words of ops, with its tokens.
     """
 
-    def __init__(self, walk: Walk, measuring: Measuring, around: float) -> None:
-        self.walk, self.measuring, self.around = walk, measuring, around
-        self.count = 0
-        self._messages, self._tokens = 0, 0.0
-        self._shown = bytearray()
+    def __init__(self, measuring: Measuring, seen: Callable[[State, Names], Names] = State.among) -> None:
+        """`seen`: those of some names that are in the context."""
+        self.seen, self.measuring = seen, measuring
+        self.count, self.messages, self.tokens = 0, 0, 0.0
+        self.shown, self.worded = bytearray(), dict[Name, float]()
+        self._counted = CountedOnce(measuring)
         self._weights = array("d")
-        self._transcript: Transcript | None = None
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[tuple[object, ...]] = []
         """The spans of each message when it was counted."""
-        self._short: dict[int, Any] = {}
-        """Number -> the stub that the message was counted with, if it was shortened."""
-        self._items: dict[ItemName, float] = {}
-        self._counted: dict[Hashable, float] = {}
-        """Items as they were shown (`as_shown`) -> tokens."""
 
-    @property
-    def size(self) -> ContextSize:
-        """The size of the context."""
-        beyond = self.measuring.beyond(self._shown, self.walk.state.board.stubs)
-        return ContextSize(self._messages, whole(self._tokens + self.around + beyond))
+    def begin(self, state: State) -> None:
+        """Start anew, with no message and the items of `state`, in which messages may have got further rows."""
+        rows: list[tuple[object, ...]] = [(one.offset, one.size, one.more) for one in state.messages]
+        known = zip(rows, self._rows, self._weights[1:], strict=False)
+        kept = [weight if now == then else UNKNOWN for now, then, weight in known]
+        self._weights = array("d", [UNKNOWN, *kept, *repeat(UNKNOWN, len(rows) - len(kept))])
+        self._rows, self.shown, self.worded = rows, bytearray(len(rows) + 1), {}
+        self.count, self.messages, self.tokens = 0, 0, 0.0
+        self.update(state, Names(items=state.board.items))
 
-    def count_ahead(self, count: int) -> None:
-        """Counts the first `count` messages of a native log at once, which is faster."""
-        if self.walk.transcript.view is None:
-            self._extend(count)
-            messages = self.walk.transcript.messages
-            whole = [Entry(n, messages[n - 1].role, messages[n - 1], None, None, False) for n in range(1, count + 1)]
-            self._weights[1:] = array("d", self.measuring.entries(whole))
-
-    def reset(self, count: int) -> None:
-        """Adds everything up again, for the first `count` messages: all of them may have changed."""
-        state = self.walk.state
-        if state.transcript is not self._transcript:
-            rows = [(one.offset, one.size, one.more) for one in state.messages]
-            for n, (now, then) in enumerate(zip(rows, self._rows, strict=False), start=1):
-                if now != then and n < len(self._weights):
-                    self._weights[n] = UNKNOWN
-            self._transcript, self._rows = state.transcript, rows
-        self.count = count
-        self._extend(count)
-        self._messages, self._tokens = 0, 0.0
-        self._shown = bytearray(len(self._shown))
-        self._items = {}
-        shown = state.shown()
-        self._show(Names(shown.numbers & Ranges.span(1, count), shown.items))
-
-    def grow(self, count: int) -> None:
-        """Adds the messages of a native log up to `count`; no op that fits has taken out one of them."""
+    def reach(self, state: State, count: int) -> None:
+        """The first `count` messages are there."""
         if count > self.count:
-            self._extend(count)
-            self._show(Names(Ranges.span(self.count + 1, count)))
+            came = Names(Ranges.span(self.count + 1, count))
             self.count = count
+            self.update(state, came)
 
-    def update(self, touched: Names) -> None:
-        """Adds up again messages that an op may have shown, hidden or shortened."""
-        touched = Names(touched.numbers & Ranges.span(1, self.count), touched.items)
-        for low, high in touched.numbers.pairs():
-            shown = self._shown[low : high + 1]
-            self._messages -= shown.count(1)
-            self._tokens -= sum(compress(self._weights[low : high + 1], shown))
-            self._shown[low : high + 1] = bytes(high - low + 1)
-        for name in touched.items & self._items.keys():
-            self._messages -= 1
-            self._tokens -= self._items.pop(name)
-        if self.walk.back:
-            self._show(self.walk.among(touched))
+    def update(self, state: State, changed: Names) -> None:
+        """Add up again what may be shown otherwise."""
+        changed = Names(changed.numbers & Ranges.span(1, self.count), changed.items)
+        for low, high in changed.numbers.pairs():
+            shown = self.shown[low : high + 1]
+            self.messages -= shown.count(1)
+            self.tokens -= sum(compress(self._weights[low : high + 1], shown))
+            self.shown[low : high + 1] = bytes(high - low + 1)
+        for name in changed.common(self.worded):
+            self.messages -= 1
+            self.tokens -= self.worded.pop(name)
+        here = self.seen(state, changed)
+        words: list[Name] = [*here.items, *(n for n in here.common(state.board.stubs) if isinstance(n, int))]
+        new = self._counted.of([entry(state, name) for name in words])
+        self.worded.update(zip(words, new, strict=True))
+        plain = here.numbers - Ranges.of(sorted(n for n in words if isinstance(n, int)))
+        self.messages += len(words) + len(plain)
+        self.tokens += sum(new) + self.weigh(state, plain)
+        for low, high in plain.pairs():
+            self.shown[low : high + 1] = b"\1" * (high - low + 1)
 
-    def _extend(self, count: int) -> None:
-        more = count + 1 - len(self._shown)
-        if more > 0:
-            self._shown.extend(bytes(more))
-            self._weights.extend([UNKNOWN] * more)
-
-    def _show(self, names: Names) -> None:
-        """Adds `names`, which were not shown."""
-        self._weigh(names)
-        for low, high in names.numbers.pairs():
-            self._shown[low : high + 1] = b"\1" * (high - low + 1)
-            self._messages += high - low + 1
-            self._tokens += sum(self._weights[low : high + 1])
-        for name in names.items:
-            self._messages += 1
-            self._tokens += self._items[name]
-
-    def _weigh(self, names: Names) -> None:
-        """Counts those of `names` that are not counted yet in the form that is shown."""
-        state = self.walk.state
-        stubs = state.board.stubs
-        unknown: list[int] = []
-        for low, high in names.numbers.pairs():
-            weights = self._weights[low : high + 1]
-            if UNKNOWN in weights:
-                unknown += [low + k for k, weight in enumerate(weights) if weight == UNKNOWN]
-        short = self._short
-        if short or stubs:
-            few = len(names.numbers) < len(short) + len(stubs)
-            ever = names.numbers if few else [n for n in {*short, *stubs} if isinstance(n, int) and n in names]
-            unknown += [n for n in ever if short.get(n) is not stubs.get(n)]
-        wanted = list(dict.fromkeys(unknown))
-        for n, tokens in zip(wanted, self.measuring.entries([entry(state, n) for n in wanted]), strict=True):
-            self._weights[n] = tokens
-            short.pop(n, None)
-            if n in stubs:
-                short[n] = stubs[n]
-        held = {name: entry(state, name) for name in names.items}
-        keys = {name: (name, *as_shown(one)) for name, one in held.items()}
-        new = [name for name, key in keys.items() if key not in self._counted]
-        for name, tokens in zip(new, self.measuring.entries([held[name] for name in new]), strict=True):
-            self._counted[keys[name]] = tokens
-        self._items.update((name, self._counted[key]) for name, key in keys.items())
+    def weigh(self, state: State, numbers: Ranges) -> float:
+        """Tokens of these messages as they were written."""
+        unknown = [
+            low + k
+            for low, high in numbers.pairs()
+            if UNKNOWN in (weights := self._weights[low : high + 1])
+            for k, weight in enumerate(weights)
+            if weight == UNKNOWN
+        ]
+        if unknown:
+            some = [Entry(n, (one := state.messages[n - 1]).role, one, None, None, False) for n in unknown]
+            for n, tokens in zip(unknown, self.measuring.entries(some), strict=True):
+                self._weights[n] = tokens
+        return sum(sum(self._weights[low : high + 1]) for low, high in numbers.pairs())
 
 
 def as_shown(one: Entry) -> tuple[Hashable, Hashable]:

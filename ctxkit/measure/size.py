@@ -8,7 +8,7 @@ added, are counted by the session's own calibration.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
@@ -88,20 +88,17 @@ class Measuring:
             kept.keep(start, end)
         return kept.tokens + sum(came) - self._unsent(names)
 
-    def beyond(self, shown: Sequence[int], stubs: Collection[Name]) -> float:
+    def beyond(self, shown: Sequence[int]) -> float:
         """Tokens of a context beyond the sum of its messages. Not 0 if a recorded request was smaller than the one
         before, and what left is older than the context.
 
-        `shown`: for each number, whether its message is in the context; `stubs`: those that are shortened.
+        `shown`: for each number, whether its message is in the context as it was written.
         """
         session = self._session
         if session is None or not session.increments.falls:
             return 0.0
         increments = session.increments
         marks = bytearray(map(shown.__getitem__, self._places))
-        for name in stubs:
-            if name in self._places:
-                marks[self._places[name]] = 0  # type: ignore[index]  # the keys of _places are numbers
         kept, apart = IncrementalContext(increments), increments.before(0)
         end = 0
         while (start := marks.find(1, end)) >= 0:

@@ -8,29 +8,32 @@ much as `status`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate, chain
 from typing import NamedTuple
 
-from ctxkit.core.compare.before_after import ContextOverTime, Transition
+from ctxkit.core.board import Flags
 from ctxkit.core.compare.timeline import Anchor, CutSize, Timeline, TimelineChange, course, own
 from ctxkit.core.compare.window_timeline import HiddenByWindow, WindowStage, slid
-from ctxkit.core.context import Entry, belongs, window_seconds
+from ctxkit.core.context import belongs, protected_steps, window_seconds
 from ctxkit.core.derive.usage import RequestUsage
-from ctxkit.core.item_names import Name
+from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.op_fit import adrift
 from ctxkit.core.ops import Mark, Window
+from ctxkit.core.replay import History
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import ProgramCut
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
-from ctxkit.measure.per_op import as_shown
+from ctxkit.measure.per_op import RunningTotal
 from ctxkit.measure.size import Measuring
 
 SAMPLES = 24
 """If none of so many newest replies, and of as many spread over the log, has a usage, the log counts as having none."""
+DIGITS = 6
+"""Digits of a difference of two sums that are kept: the others are what adding up in another order makes."""
 EXACT = 8
 """How many of the newest ops at the end of a log are measured as `status` does."""
 CUT, HIDDEN = "cut", "hidden"
@@ -38,11 +41,14 @@ CUT, HIDDEN = "cut", "hidden"
 
 
 class _Step(NamedTuple):
-    """A transition of the context. `written`: tokens that the context then shows in words of ops."""
+    """An op or cut, behind `place` messages of the path. `delta`: tokens by which the context is larger from here on
+    than the program's own; of a cut its `size`.
+    """
 
-    turn: Transition
-    written: float
-    stage: WindowStage
+    what: LedgerEntry | ProgramCut
+    place: int
+    delta: float
+    size: CutSize | None
 
 
 def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timeline:
@@ -51,21 +57,15 @@ def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timel
     `around`: tokens around the messages; `limit`: in tokens. Raises what `state` raises.
     """
     plot = _Plot(log)
-    steps = list(plot.steps())
-    needed = chain.from_iterable(numbers.pairs() for one in steps for numbers in _sets(one.turn))
-    plot.weights.load(Ranges(chain(needed, Ranges.of(plot.path).pairs() if plot.windows else ())))
-    hidden = plot.hidden_by_windows([one.stage for one in steps])
-    turns = [one.turn for one in steps]
-    cuts = [turn for turn in turns if turn.out is not None]
-    of = plot.weights.of
-    taking = [CutSize(one.place, of(one.out or EMPTY), None if one.left is None else of(one.left)) for one in cuts]
-    own_course = own(plot.sizes, plot.anchors, taking, plot.weigh)
+    steps, stages = plot.steps()
+    hidden = plot.hidden_by_windows(stages)
+    cuts = [one.size for one in steps if one.size is not None]
+    own_course = own(plot.sizes, plot.anchors, cuts, plot.weigh)
     order = {id(one): k for k, one in enumerate(cuts)}
-    beside = accumulate(sum(map(of, one.more)) - sum(map(of, one.less)) for one in turns)
     changes = [
-        TimelineChange(one.turn.place, *_called(one.turn.what), delta + one.written, order.get(id(one.turn)), less)
-        for one, delta, less in zip(steps, beside, hidden.starts[1:] or [0.0] * len(steps), strict=True)
-    ]  # fmt: skip
+        TimelineChange(one.place, *_called(one.what), one.delta, order.get(id(one.size)), less)
+        for one, less in zip(steps, hidden.starts[1:] or [0.0] * len(steps), strict=True)
+    ]
     end = own_course.values[-1] if own_course.values else 0.0
     if cuts and cuts[-1].place == len(plot.path):
         end = own_course.cuts[-1][1]
@@ -106,31 +106,6 @@ def _correct_end(plot: _Plot, changes: list[TimelineChange], whole: float) -> No
         looked += 1
 
 
-def _sets(turn: Transition) -> Iterable[Ranges]:
-    return *turn.more, *turn.less, turn.out or EMPTY, turn.left or EMPTY
-
-
-class _Weights:
-    """Tokens of sets of messages, as the log's rows have them."""
-
-    def __init__(self, measuring: Measuring) -> None:
-        self.measuring = measuring
-        self._numbers: list[int] = []
-        self._sums: list[float] = [0.0]
-
-    def load(self, numbers: Ranges) -> None:
-        """Counts these messages."""
-        self._numbers = list(numbers)
-        self._sums = list(accumulate(self.measuring.as_read(self._numbers), initial=0.0))
-
-    def of(self, numbers: Ranges) -> float:
-        """Tokens of these messages together; `load` counted them."""
-        found = 0.0
-        for low, high in numbers.pairs():
-            found += self._sums[bisect_left(self._numbers, high + 1)] - self._sums[bisect_left(self._numbers, low)]
-        return found
-
-
 class _Plot:
     """The parts of the timeline of one log."""
 
@@ -139,6 +114,10 @@ class _Plot:
         self.measuring = Measuring(self.counting)
         self.measured = self.measuring.of(log.listed())
         self.path = _path(self.state, log.lens_thread)
+        self.mine = Ranges.of(self.path)
+        self._flags: Flags | None = None
+        self._guarded = EMPTY
+        """Messages of the path that no window hides, as they are protected."""
         messages = self.state.messages
         self.sizes = [messages[n - 1].bytes for n in self.path]
 
@@ -147,11 +126,6 @@ class _Plot:
         """Whether a window was ever set."""
         ops = any(isinstance(entry.op, Window) for entry in self.state.ledger.entries)
         return ops or any(self.log.projection().windows.values())
-
-    @cached_property
-    def over_time(self) -> ContextOverTime:
-        """The context after each op, compared with the program's own."""
-        return ContextOverTime(self.state, self.path, self.log.lens_thread, windows=self.windows)
 
     def seconds(self, state: State) -> dict[str | None, int]:
         """Agent -> window in seconds."""
@@ -167,8 +141,7 @@ class _Plot:
         messages = self.state.messages
         moments = [self.state.effective(n) for n in self.path]
         agents = [messages[n - 1].agent for n in self.path]
-        first = WindowStage(0, self.over_time.screened, EMPTY, self.seconds(self.state.afresh()))
-        return slid(self.path, moments, agents, self.weigh(0, len(self.path)), [first, *stages], self.weights.of)
+        return slid(self.path, moments, agents, self.weigh(0, len(self.path)), stages)
 
     @cached_property
     def usages(self) -> dict[int, RequestUsage]:
@@ -184,11 +157,6 @@ class _Plot:
         return {place: usage for place, usage in found if usage is not None}
 
     @cached_property
-    def weights(self) -> _Weights:
-        """Tokens of the log's messages."""
-        return _Weights(self.measuring)
-
-    @cached_property
     def anchors(self) -> dict[int, Anchor]:
         """Place in the path -> the recorded sizes there."""
         found = {place: Anchor(usage.request, usage.request + usage.reply) for place, usage in self.usages.items()}
@@ -201,30 +169,53 @@ class _Plot:
         """Tokens of each message at these places of the path."""
         return self.measuring.as_read(self.path[start:end])
 
-    def steps(self) -> Iterator[_Step]:
-        """Yields every op and cut."""
-        shown: dict[Name, float] = {}
-        known: dict[Hashable, float] = {}
-        written, seconds = 0.0, dict[str | None, int]()
-        for turn in self.over_time:
-            for name in turn.unwrote:
-                written -= shown.pop(name)
-            for one, tokens in zip(turn.wrote, self._written(turn.wrote, known), strict=True):
-                shown[one.name] = tokens
-                written += tokens
-            if self.windows:
-                seconds = self.seconds(self.over_time.walk.state)
-            yield _Step(turn, written, WindowStage(turn.place, turn.screened, turn.open, seconds))
+    def seen(self, state: State, names: Names) -> Names:
+        """Those of `names` that the context shows."""
+        thread = self.log.lens_thread
+        found = state.shown(thread, names)
+        if thread is None or state.main(thread) or state.sidechain(thread) is not None:
+            return found
+        items = [name for name in found.items if belongs(state, name, None, thread)]
+        return Names(found.numbers & self.mine, items)
 
-    def _written(self, some: Sequence[Entry], known: dict[Hashable, float]) -> list[float]:
-        """Tokens of each entry that ops wrote: items and shortened messages. `known`: counts of earlier calls."""
-        keys = [(one.name, *as_shown(one)) for one in some]
-        new = [(key, one) for key, one in zip(keys, some, strict=True) if key not in known]
-        if new:
-            counted = self.measuring.entries([one for _, one in new])
-            for (key, _), tokens in zip(new, counted, strict=True):
-                known[key] = tokens
-        return [known[key] for key in keys]
+    def steps(self) -> tuple[list[_Step], list[WindowStage]]:
+        """Every op and cut, and what windows can hide before all of them and after each."""
+        state, row_of = self.state, self.state.transcript.row_of
+        history = History(state.transcript, state.ledger, adrift(state.ledger.entries))
+        rows = [row_of[n - 1] for n in self.path]
+        shown = RunningTotal(self.measuring, self.seen)
+        shown.begin(history.state)
+        held, tokens = self.mine, 0.0  # what the program's own context holds
+        steps, stages = list[_Step](), [self.stage(0, history.state, Names(self.mine))]
+        for _, _, what in history.events:
+            cut = what if isinstance(what, ProgramCut) else None
+            place, before = bisect_left(rows, what.place if isinstance(what, LedgerEntry) else what.row), shown.count
+            shown.reach(history.state, self.path[place - 1] if place else 0)
+            there, size = Ranges.span(1, shown.count), None
+            tokens += shown.weigh(state, held & Ranges.span(before + 1, shown.count))
+            if cut is not None:
+                out = held & Ranges.of(cut.out) & there
+                held, taken = held - out, shown.weigh(state, out)
+                tokens -= taken
+                most = len(out) * 2 > place
+                size = CutSize(place, 0.0 if most else taken, shown.weigh(state, held & there) if most else None)
+            changed = history.play(what)
+            shown.update(history.state, changed)
+            steps.append(_Step(what, place, round(shown.tokens - tokens, DIGITS), size))
+            stages.append(self.stage(place, history.state, changed))
+        return steps, stages
+
+    def stage(self, place: int, state: State, changed: Names) -> WindowStage:
+        """What windows can hide from here on, of what `changed`; and of what became protected, or no longer."""
+        if not self.windows:
+            return WindowStage(place, EMPTY, EMPTY, {})
+        numbers, flags = changed.numbers & self.mine, (state.board.protected, state.board.unprotected)
+        if flags != self._flags:
+            kept = Names(Ranges.span(1, state.preamble)) - flags[1] | protected_steps(state)
+            before, self._flags, self._guarded = self._guarded, flags, kept.numbers & self.mine
+            numbers |= (before - self._guarded) | (self._guarded - before)
+        hideable = self.seen(state, Names(numbers)).numbers - self._guarded
+        return WindowStage(place, numbers - hideable, hideable, self.seconds(state))
 
 
 def _path(state: State, thread: str | None) -> list[int]:

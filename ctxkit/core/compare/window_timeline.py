@@ -7,21 +7,17 @@ counts from the newest message that was there at that point (replay 40); what it
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ctxkit.core.sets.bitset import Bits
 from ctxkit.core.sets.ranges import Ranges
-
-Total = Callable[[Ranges], float]
-"""Tokens of a set of messages together."""
 
 
 class WindowStage(NamedTuple):
-    """From behind the first `place` messages of the path on, until the next stage. `screened`: messages that no window
-    can hide from here on, as ops hide them anyway or as they are protected; `open`: those that one can again;
-    `seconds`: the windows by agent, None for all others, 0 for off.
+    """From behind the first `place` messages of the path on, until the next stage. `screened`: messages of it that no
+    window can hide from here on, as ops hide them anyway or as they are protected; `open`: those that one can. Of the
+    others, it is as before. `seconds`: the windows by agent, None for all others, 0 for off.
     """
 
     place: int
@@ -39,35 +35,35 @@ class HiddenByWindow(NamedTuple):
 
 def slid(
     path: Sequence[int], moments: Sequence[float | None], agents: Sequence[str | None], tokens: Sequence[float],
-    stages: Sequence[WindowStage], total: Total,
+    stages: Sequence[WindowStage],
 ) -> HiddenByWindow:  # fmt: skip
-    """What windows hid. All but `stages` and `total` are by place in the path, which ascends; the first stage starts
-    at 0.
-    """
-    groups = _groups(path, moments, agents, stages)
+    """What windows hid. All but `stages` are by place in the path, which ascends; the first stage starts at 0."""
+    groups = _groups(agents, moments, stages)
     known = (moment if moment is not None else float("-inf") for moment in moments)
     newest = list(accumulate(known, max))
     behind, starts = [0.0] * len(path), list[float]()
-    highest = path[-1] if path else 0
-    gone, screened, hidden = Bits(highest), Bits(highest), 0.0
+    place_of = {n: place for place, n in enumerate(path)}
+    gone, screened = set[int](), set[int]()
+    hidden = 0.0
     for stage, end in zip(stages, [*(one.place for one in stages[1:]), len(path)], strict=True):
         now = newest[stage.place - 1] if stage.place else float("-inf")
-        hidden += total(gone.within(stage.open)) - total(gone.within(stage.screened))
-        screened.put(stage.open, False)
-        screened.put(stage.screened, True)
+        closed, opened = ({place_of[n] for n in numbers} for numbers in (stage.screened, stage.open))
+        hidden += sum(tokens[place] for place in opened & screened & gone)
+        hidden -= sum(tokens[place] for place in (closed - screened) & gone)
+        screened.difference_update(opened)
+        screened.update(closed)
         for group in groups:
             left, back = group.begin(stage, now)
-            for some, here in ((left, True), (back, False)):
-                for place in some:
-                    gone.put(Ranges.span(path[place], path[place]), here)
-                    if path[place] not in screened:
-                        hidden += tokens[place] if here else -tokens[place]
+            hidden += sum(tokens[place] for place in left if place not in screened)
+            hidden -= sum(tokens[place] for place in back if place not in screened)
+            gone.update(left)
+            gone.difference_update(back)
         starts.append(hidden)
         for i in range(stage.place, end):
             for group in groups:
-                for place in group.until(newest[i], i):
-                    gone.put(Ranges.span(path[place], path[place]), True)
-                    hidden += 0.0 if path[place] in screened else tokens[place]
+                left = group.until(newest[i], i)
+                hidden += sum(tokens[place] for place in left if place not in screened)
+                gone.update(left)
             behind[i] = hidden
     return HiddenByWindow(behind, starts)
 
@@ -75,10 +71,8 @@ def slid(
 class _Group:
     """The messages of one agent, or of all that have no window of their own, in order; those without a time stay."""
 
-    def __init__(
-        self, agent: str | None, path: Sequence[int], places: list[int], moments: Sequence[float | None]
-    ) -> None:
-        self.agent, self.path = agent, path
+    def __init__(self, agent: str | None, places: list[int], moments: Sequence[float | None]) -> None:
+        self.agent = agent
         known = [(place, moment) for place in places if (moment := moments[place]) is not None]
         self.places = [place for place, _ in known]
         self.moments = list(accumulate((moment for _, moment in known), max))
@@ -103,10 +97,10 @@ class _Group:
 
 
 def _groups(
-    path: Sequence[int], moments: Sequence[float | None], agents: Sequence[str | None], stages: Sequence[WindowStage]
+    agents: Sequence[str | None], moments: Sequence[float | None], stages: Sequence[WindowStage]
 ) -> list[_Group]:
     own = {agent for stage in stages for agent in stage.seconds if agent is not None}
     found: dict[str | None, list[int]] = {}
     for place, agent in enumerate(agents):
         found.setdefault(agent if agent in own else None, []).append(place)
-    return [_Group(agent, path, places, moments) for agent, places in found.items()]
+    return [_Group(agent, places, moments) for agent, places in found.items()]

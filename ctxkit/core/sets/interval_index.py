@@ -1,6 +1,6 @@
 """Which of many sets of names, that come, shrink and go, may have a name in common with another.
 
-Used by `board` and `walk`, where thousands of ops each touch a few names: none looks at all others. Beside
+Used by `board`, where thousands of ops each touch a few names: none looks at all others. Beside
 `membership`, whose sets never change.
 """
 
@@ -24,6 +24,15 @@ class IntervalIndex(Generic[K]):
         """Bits of a block's size -> block -> keys of ranges that begin or end in it."""
         self._items: dict[ItemName, set[K]] = {}
         self._names: dict[K, Names] = {}
+
+    def copy(self) -> IntervalIndex[K]:
+        """Another one with the same sets."""
+        found: IntervalIndex[K] = IntervalIndex()
+        for level, blocks in self._levels.items():
+            found._levels[level] = {block: keys.copy() for block, keys in blocks.items()}
+        found._items = {item: keys.copy() for item, keys in self._items.items()}
+        found._names = self._names.copy()
+        return found
 
     def put(self, key: K, names: Names) -> None:
         """The set `key` has these names now."""

@@ -13,11 +13,6 @@ PATH = [1, 2, 4, 5]
 TOKENS = [1.0, 10.0, 100.0, 1000.0]
 
 
-def total(numbers: Ranges) -> float:
-    """Of these messages."""
-    return sum(TOKENS[PATH.index(n)] for n in numbers)
-
-
 def stage(place: int, seconds: Mapping[str | None, int], hidden: str = "", shown: str = "") -> WindowStage:
     return WindowStage(place, Ranges.parse(hidden), Ranges.parse(shown), seconds)
 
@@ -45,9 +40,9 @@ def stage(place: int, seconds: Mapping[str | None, int], hidden: str = "", shown
 )  # fmt: skip
 def test_slid(moments: list[float | None], agents: str, stages: list[WindowStage], expected: HiddenByWindow) -> None:
     """Whoever is as old as the window is leaves; wider windows bring back; other agents have their own."""
-    assert slid(PATH, moments, [one.strip() or None for one in agents], TOKENS, stages, total) == expected
+    assert slid(PATH, moments, [one.strip() or None for one in agents], TOKENS, stages) == expected
 
 
 def test_nothing() -> None:
     """No message, or none before the first stage ends."""
-    assert slid([], [], [], [], [WindowStage(0, EMPTY, EMPTY, {None: 5})], total) == HiddenByWindow([], [0])
+    assert slid([], [], [], [], [WindowStage(0, EMPTY, EMPTY, {None: 5})]) == HiddenByWindow([], [0])

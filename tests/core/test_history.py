@@ -1,4 +1,4 @@
-"""Walk: after each op the state that a replay of the log up to it gives, and a word about every name that changed."""
+"""History: after each op the state that a replay of the log up to it gives, and a word about each name that changed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 from bisect import bisect_left
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -14,21 +15,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxkit.api.log import Log
+from ctxkit.core import replay
 from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.op_fit import adrift
-from ctxkit.core.replay import Fold, fold
+from ctxkit.core.replay import Fold, History, fold
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import ProgramCut, Transcript
-from ctxkit.core.walk import Walk
 from tests.cli.runner import SMALL, lines
 from tests.effort import examples
 from tests.formats.codex import logs as codex
 from tests.lawful import COMMANDS, TO_COME, Command, Records, as_bytes, conversations, opened, tried
 from tests.shared import SHARED
 
-pytestmark = pytest.mark.full("the second engine of replay")
+pytestmark = pytest.mark.full("the states after each op")
 
 UNDOS = st.builds(Command, st.sampled_from(["undo", "undo", "redo", "mark", "rewind"]))
 
@@ -48,19 +49,18 @@ def test_as_a_replay_has_it(records: Records, commands: list[Command]) -> None:
     log = opened(as_bytes(records))
     for command in commands:
         tried(log, command)
-    walked(log)
+    played(log)
 
 
-def walked(log: Log) -> None:
+def played(log: Log, after: int = 0) -> None:
     """Each step as a replay of the ops up to it has it."""
-    found = Walk(log.transcript, log.ledger, adrift(log.ledger.entries))
+    found = History(log.transcript, log.ledger, adrift(log.ledger.entries), after=after)
     shown, stubs = found.state.shown(), dict(found.state.board.stubs)
-    for entry in log.ledger.entries:
+    for entry in log.ledger.entries[after:]:
         touched = found.play(entry)
         expected = fold(log.transcript, log.ledger.upto(entry.number), force=True)
         assert shape(found.state) == shape(expected)
-        now = found.among(touched) if found.back else Names()
-        assert now == touched & expected.shown()
+        assert found.state.among(touched) == touched & expected.shown()
         assert shown - touched == expected.shown() - touched
         shown = expected.shown()
         other = {name for name in {*stubs, *expected.board.stubs} if stubs.get(name) != expected.board.stubs.get(name)}
@@ -114,7 +114,8 @@ def test_tales(tale: list[dict[str, Any] | str]) -> None:
         rows.append({**body, "id": f"o{number}", "at": {"messages": 12}})
     log = opened(as_bytes(rows))
     assert not [entry.fault for entry in log.ledger.entries if entry.fault]
-    walked(log)
+    played(log)
+    played(log, after=len(log.ledger.entries) // 2)
 
 
 USUAL = ("compact", "compact", "compact", "undo", "undo", "undo", "forget", "recall", "trim", "mask", "bare", "mark",
@@ -172,25 +173,39 @@ def test_undone_in_any_order(seed: int) -> None:
     """Overlapping compacts, one within the other, told again, recalled, masked, by name."""
     log = opened(as_bytes(crowded(seed)))
     log.force = True
-    walked(log)
+    played(log)
+    played(log, after=len(log.ledger.entries) // 2)
 
 
-@pytest.mark.slow
-def test_an_undo_goes_back_no_further_than_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many ops, and each undo plays a few of them again."""
+def test_what_voids_nothing_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ops there are; and an undo plays few of them again, mostly of the newest."""
     log = opened(as_bytes([{"role": "user", "content": "x"} for _ in range(100)]))
     for n in range(2, 80):
         log.forget(str(n))
     for _ in range(20):
         log.forget("90")
         log.undo()
-    played: list[int] = []
+    numbers: list[int] = []
     real = Fold.op
-    monkeypatch.setattr(Fold, "op", lambda self, entry, op: played.append(entry.number) or real(self, entry, op))
-    found = Walk(log.transcript, log.ledger)
-    for entry in log.ledger.entries:
+    monkeypatch.setattr(Fold, "op", lambda self, entry, op: numbers.append(entry.number) or real(self, entry, op))
+    found = History(log.transcript, log.ledger, after=0)
+    for entry in log.ledger.entries[:78]:
         found.play(entry)
-    assert len(played) == len(log.ledger.entries) - 20
+    assert numbers == list(range(1, 79))
+    for entry in log.ledger.entries[78:]:
+        found.play(entry)
+    assert len(numbers) < 78 + 40 * 5
+
+
+def test_the_copies_are_few() -> None:
+    """Of so many ops that are undone from the newest to the oldest only some states are kept, and all are right."""
+    log = opened(as_bytes([{"role": "user", "content": "x"} for _ in range(100)]))
+    for n in range(2, 92):
+        log.forget(str(n))
+    for _ in range(60):
+        log.undo()
+    with mock.patch.object(replay, "KEPT", 4):
+        played(log)
 
 
 REAL = [
@@ -242,18 +257,19 @@ def _until(transcript: Transcript, place: int) -> Transcript:
 
 def agrees(log: Log) -> int:
     """How many ops were watched; each with the state that a replay up to it comes to."""
-    walk = Walk(log.transcript, log.ledger, adrift(log.ledger.entries), apart=True)
-    seen, before, items = 0, walk.state.shown(), Names()
-    for what, touched in walk.each():
-        now = walk.state.shown()
-        assert before - touched == now - touched and (walk.back or not now & touched)
-        assert walk.among(touched | items) == (touched | items) & now
-        before, items = now, Names(items=walk.state.board.items)
+    found = History(log.transcript, log.ledger, adrift(log.ledger.entries))
+    seen, before, items = 0, found.state.shown(), Names()
+    for _, _, what in found.events:
+        touched = found.play(what)
+        now = found.state.shown()
+        assert before - touched == now - touched
+        assert found.state.among(touched | items) == (touched | items) & now
+        before, items = now, Names(items=found.state.board.items)
         if isinstance(what, LedgerEntry):
             then = fold(_until(log.transcript, what.place), log.ledger.upto(what.number), force=True)
             arrived = Names(Ranges.span(1, bisect_left(log.transcript.row_of, what.place)), items.items)
             assert now & arrived == then.shown() & arrived, what.number
-            assert walk.state.board.stubs == then.board.stubs and len(walk.state.marks) == len(then.marks)
+            assert found.state.board.stubs == then.board.stubs and len(found.state.marks) == len(then.marks)
             seen += 1
     return seen
 
@@ -269,15 +285,15 @@ def test_what_is_not_played() -> None:
     odd = [{"ctxkit": "odd", "v": 1, "id": "a"}, {"ctxkit": "forget", "v": 1, "id": "b", "at": {"messages": 11}},
            {"ctxkit": "rewind", "v": 1, "id": "c", "at": {"messages": 11}, "to": "nobody"}]  # fmt: skip
     log = Log.open(io.BytesIO(SMALL + lines(*odd)), env={})
-    assert list(Walk(log.transcript, log.ledger, adrift(log.ledger.entries), apart=True).each()) == []
+    assert History(log.transcript, log.ledger, adrift(log.ledger.entries)).events == []
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
 def test_cuts_of_real_sessions(path: Path) -> None:
     """All cuts come, in order, and the last state is the session's."""
     log = Log.open(path)
-    found = Walk(log.transcript, log.ledger, apart=True)
-    watched = [what for what, _ in found.each()]
+    found = History(log.transcript, log.ledger)
+    watched = [what for _, _, what in found.events if [found.play(what)]]
     view = log.transcript.view
     assert view is not None and [what for what in watched if isinstance(what, ProgramCut)] == sorted(
         view.all_cuts, key=lambda cut: cut.row
