@@ -18,6 +18,7 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.content.calls import Calls
+from ctxkit.core.board import shortening
 from ctxkit.core.boundaries import ToldBefore, as_told, told_before
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
@@ -43,8 +44,7 @@ from ctxkit.cut.rank.candidates import (
 )
 from ctxkit.cut.rank.facts import facts, kept
 from ctxkit.cut.rank.ranking import Ranking
-from ctxkit.cut.shorten.masked_results import Masked, maskable
-from ctxkit.cut.shorten.shorten_messages import abridge
+from ctxkit.cut.shorten.shorten import Masked, abridge, without_results
 from ctxkit.cut.summarize.extraction import Count, Extraction
 from ctxkit.cut.trim import Trimming, TrimRequest
 from ctxkit.cut.trim_plan import LONG
@@ -504,9 +504,20 @@ class CompactionPlan:
         return self.smaller(self.outcome(Names(), None))
 
     def maskable(self) -> Iterator[Masked]:
-        """The results that can be masked, the oldest first."""
-        going = [name for name in self.going if isinstance(name, int)]
-        return maskable(self._ranking, self.base.measuring, going, self.tokens)
+        """The results that can be masked, the oldest first: not those that are shortened."""
+        tools: dict[str, str] = {}
+        for name in self.going:
+            if not isinstance(name, int):
+                continue
+            message = self.state.messages[name - 1]
+            tools.update(zip(message.calls, message.tools, strict=False))
+            observed = self._ranking.kinds.get(name) == SyntheticKind.OBSERVATION
+            if shortening(self.state.board.stubs.get(name)) is not None or not (message.results or observed):
+                continue
+            content = self.log.full(entry(self.state, name))
+            stub = without_results(content, tools, observed=observed)
+            size = ceil(self.base.measuring.replacement(name, stubbed(content, stub)))
+            yield Masked(name, stub, self.tokens[name] - size)
 
     def base_room(self) -> int:
         """The room of the summary, in tokens of the base."""
