@@ -12,7 +12,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
-from ctxkit.cut.compact_plan import CompactGoal, CompactionPlan, whole
+from ctxkit.cut.compact_plan import CompactGoal, plan_compact, whole
 from ctxkit.cut.shorten.shorten import Masked, abridge, mask, masked
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_lines import lines
@@ -169,13 +169,13 @@ def test_short_texts_fill_what_they_may_have() -> None:
 def test_results_alone() -> None:
     """A message with results, each with what that saves; words, calls, and what is a stub already are none."""
     log = Log.open(io.BytesIO(run()))
-    found = CompactionPlan(log, whole(log), CompactGoal(30, strategy="mask"))
+    found = plan_compact(log, whole(log), CompactGoal(30, strategy="mask"))
     going = [name for name in found.going if isinstance(name, int)]
     masks = list(found.maskable())
     assert [one.name for one in masks] == [n for n in going if log.messages[n - 1].results]
     assert all(0 < one.saves < found.tokens[one.name] for one in masks) and "left out]" in str(masks[0].stub)
     log.compact(target=30, strategy="mask", force=True)
-    left = CompactionPlan(log, whole(log), CompactGoal(30, strategy="mask"))
+    left = plan_compact(log, whole(log), CompactGoal(30, strategy="mask"))
     assert not {one.name for one in left.maskable()} & set(map(int, log.ledger.entries[-1].body["stubs"]))
 
 
