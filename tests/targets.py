@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ctxkit import Log
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
 from ctxkit.core.ops import Compact
-from ctxkit.cut.compact_plan import CompactGoal, CompactionPlan, whole
+from ctxkit.cut.compact_plan import CompactGoal, plan_compact, whole
 from ctxkit.errors import NothingChanges
 from tests.compacts import CONVERSATIONS, Case, cases
 from tests.trims import MODEL, counted
@@ -76,7 +76,7 @@ class Judge:
         self.model = log.model
         self.tokens = {name: counted([content], log.model) for name, content in self.contents.items()}
         self.before = sum(self.tokens.values())
-        found = CompactionPlan(log, whole(log), CompactGoal(percent=50, strategy="mask"))
+        found = plan_compact(log, whole(log), CompactGoal(percent=50, strategy="mask"))
         kept = {name: size for unit in found.units if unit.stays for name in unit.names if (size := self.tokens[name])}
         first = {name for unit in found.units if getattr(unit, "shrinks", False) for name in unit.names}
         self.fixed = sum(min(size, FIRST) if name in first else size for name, size in kept.items())

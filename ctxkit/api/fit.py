@@ -144,13 +144,13 @@ def shorten_result(
     for name, value in (("model", model), ("query", query), ("tool", tool)):
         if not isinstance(value, str):
             raise Usage(f"{name} of shorten_result is a text, not of type {type(value).__name__}", f'{name}="..."')
-    from ctxkit.cut.shorten.extract_result import extract_result
+    from ctxkit.cut.shorten.shorten_text import lines_of
     from ctxkit.tokens.counter import AUTO, counter
 
     one = counter(AUTO, model)
     if one.tokens(one.counts([text])[0]) <= max_tokens:
         return text
-    return extract_result(text, int(max_tokens / one.factor), one.counts, tool=tool, failed=failed, query=query) or ""
+    return lines_of(text, int(max_tokens / one.factor), one.counts, tool=tool, failed=failed, query=query) or ""
 
 
 @overload

@@ -17,7 +17,7 @@ from ctxkit.api.in_memory import InMemoryMessages, M, summary_message
 from ctxkit.api.rolling_summary import OwnWords, Summarizer
 from ctxkit.core.strategies import GIVEN, MODEL, RULES, STRATEGIES
 from ctxkit.cut.compact import CompactRequest, goal_of
-from ctxkit.cut.compact_plan import CompactionOutcome, CompactionPlan, load, whole
+from ctxkit.cut.compact_plan import CompactionOutcome, CompactionPlan, load, plan_compact, whole
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.llm.hooks import Hooks
 
@@ -92,11 +92,12 @@ def summarize_context(
     goal = structs.replace(goal, shortens=held is None)  # a list keeps its messages as they are
     if write is not None:
         goal = structs.replace(goal, strategy=GIVEN)
-    found = CompactionPlan(log, whole(log, assembly=False), goal)
+    found = plan_compact(log, whole(log, assembly=False), goal)
     made: CompactionOutcome | None = None
     if found.is_worth or found.stubs:
         try:
             made = found.carry_out() if write is None else _by(found, write)
+            found = made.made_by
         except NothingChanges:
             made = None
     before, after = found.base, found.base.total if made is None else made.after + found.base.fixed

@@ -21,7 +21,7 @@ from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.strategies import GIVEN, MODEL, NAMES, RULES, asks_model
 from ctxkit.core.times import written
-from ctxkit.cut.compact_plan import CompactGoal, CompactionOutcome, CompactionPlan, whole
+from ctxkit.cut.compact_plan import CompactGoal, CompactionOutcome, CompactionPlan, plan_compact, whole
 from ctxkit.cut.rank.candidates import FEWEST, KeptTail
 from ctxkit.cut.trim import Trimming
 from ctxkit.cut.trim_plan import LONG
@@ -133,13 +133,16 @@ def _decided(log: WritableLog, asked: CompactRequest, began: float) -> tuple[Dec
     if goal.budget is None and goal.percent >= 100 and asked.summary is None and asked.selection.empty:
         said = f"{messages:,} tokens ({base.measured.counter}) are {goal.percent:g} % or less: nothing was changed."
         return Decision(None, said), None
-    found = CompactionPlan(log, base, goal)
+    found = plan_compact(log, base, goal)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "use --force or a smaller --target to condense further")
     if asks_model(goal.strategy):  # the model would be asked for the same summary again
         check_cooldown(log, asked, goal)
-    if not found.is_worth and not found.stubs and not found.shorten_all():
-        return Decision(None, _too_few(found)), None
+    if not found.is_worth and not found.stubs:
+        shorter = found.shortened_alone()
+        if shorter is None:
+            return Decision(None, _too_few(found)), None
+        found = shorter
     made = _made(found)
     found = made.made_by
     log.tell(made.figures)
@@ -155,17 +158,18 @@ def _made(found: CompactionPlan) -> CompactionOutcome:
     made: CompactionOutcome | NothingChanges
     try:
         made = found.carry_out()
+        plan = made.made_by
     except NothingChanges as error:
-        made = error
+        made, plan = error, found
     # where the same summary comes again, shortening was weighed when it was made
-    again = bool(found.places) and all(found.units[place].is_summary for place in found.places)
-    is_little = found.loose <= LONG or len(found.ids) < FEWEST
-    if is_little and (not again if isinstance(made, NothingChanges) else not made.is_near):
-        other = CompactionPlan(found.log, found.base, found.asked)
-        if other.shorten_all():
-            shortened = other.carry_out()
-            if isinstance(made, NothingChanges) or shortened.is_nearer(made):
-                return shortened
+    again = bool(plan.places) and all(plan.units[place].is_summary for place in plan.places)
+    is_little = plan.loose <= LONG or len(plan.ids) < FEWEST
+    misses = not again if isinstance(made, NothingChanges) else not made.is_near
+    shorter = found.shortened_alone() if is_little and misses else None
+    if shorter is not None:
+        other = shorter.carry_out()
+        if isinstance(made, NothingChanges) or other.is_nearer(made):
+            return other
     if isinstance(made, NothingChanges):
         raise made
     return made

@@ -8,22 +8,23 @@ made of the original messages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import structs
 
 from ctxkit.content.calls import Calls
+from ctxkit.core.board import shortening
 from ctxkit.core.boundaries import ToldBefore, as_told, told_before
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.derive.usage import Figures
-from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, Sizes, column
+from ctxkit.core.item_names import ItemName, Name, Names, Sizes, column
 from ctxkit.core.messages import Content
 from ctxkit.core.ops import Compact, LogPosition, Resummarized
 from ctxkit.core.select import Selection
@@ -43,9 +44,8 @@ from ctxkit.cut.rank.candidates import (
 )
 from ctxkit.cut.rank.facts import facts, kept
 from ctxkit.cut.rank.ranking import Ranking
-from ctxkit.cut.shorten.masked_results import Masked, maskable
-from ctxkit.cut.shorten.shorten_messages import abridge
-from ctxkit.cut.summarize.extraction import Count, Extraction
+from ctxkit.cut.shorten.shorten import Masked, abridge, without_results
+from ctxkit.cut.summarize.extraction import Extraction
 from ctxkit.cut.trim import Trimming, TrimRequest
 from ctxkit.cut.trim_plan import LONG
 from ctxkit.cut.units.segment_spool import spooled
@@ -56,6 +56,7 @@ from ctxkit.logfile.stubs import of_content, stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
 
 if TYPE_CHECKING:
+    from ctxkit.core.state import State
     from ctxkit.cut.summarize.ask_model import ModelSummary
     from ctxkit.logfile.commit import WritableLog
 
@@ -153,15 +154,6 @@ class CompactionOutcome(msgspec.Struct, frozen=True):
         return kept(facts(pieces), Reiterable(lambda: (piece.text for piece in left)))
 
 
-class _LastSummary(NamedTuple):
-    """The summary that was made last, and its arguments."""
-
-    budget: int = 0
-    ids: Names = NOTHING
-    lines: Extraction | None = None
-    text: str | None = None
-
-
 class Strategy(ABC):
     """A compaction strategy. Each file of `cut/strategies/` has one; `core/strategies.py` lists them.
 
@@ -208,94 +200,122 @@ def load(name: str) -> Strategy:
     return cast(Strategy, import_module(STRATEGIES[name].module).STRATEGY)
 
 
-class CompactionPlan:
-    """A log's context, its units, and what of it may be replaced."""
+class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
+    """A log's context, and what of it is replaced. It never changes: another tail, or other stubs, make another plan.
 
-    def __init__(self, log: WritableLog, base: Trimming, asked: CompactGoal) -> None:
-        self.log, self.base, self.asked = log, base, asked
-        self.state = log.state()
-        self.names, self.tokens = base.names, base.tokens.copy()
-        projection = log.projection()
-        if projection.newest is not None:  # messages that it hides come in when others leave
-            self.names = list(through(self.state, structs.replace(projection, newest=None)))
-            sizes = base.measuring.each(self.names)
-            self.tokens = Sizes(self.names, map(int, sizes))
-        self.exempt = exempt(log)
-        self.messages = base.total - base.fixed
-        """Tokens of the messages of the context. A compact does not change what is sent besides them."""
-        self.originals = self.messages + self._surplus(self.names)
-        """Tokens of the messages with the originals instead of summaries and shortened messages."""
-        share = int(asked.percent * self.originals / 100) if asked.budget is None else asked.budget
-        if asked.budget is None and (asked.full or (asked.force and self.messages <= share)):
-            self.originals, share = self.messages, int(asked.percent * self.messages / 100)
-        self.share = share
-        self.goal = share
-        self._made = _LastSummary()
-        self._shape: Any = None
-        """All on which the text of the messages depends: `pieces` and `_lines` are read again if it changes."""
-        self.stubs: dict[Name, Any] = {}
-        """The messages that are shortened in place."""
-        self.parts = 0
-        """Number of messages that are kept, whole or shortened, because a summary of them cannot fill the room."""
-        self.definition = load(asked.strategy)
-        self.shortens = asked.shortens and asked.chosen is None and self.definition.shortens
-        anew = self.shortens and self.definition.summarizes and asked.keep == KeptTail()
-        self.restored: dict[Name, Any] = {
-            name: stub for name in (self._cut if anew else ())
-            if name in self.tokens and (stub := of_content(log.original(name))) is not None
-        }  # fmt: skip
-        """What an earlier compact shortened counts whole, as if that was not there; the stub with which it is whole."""
-        for name in self.restored:
-            self.tokens[name] = ceil(base.measuring.replacement(name, log.original(name)))
-        if self.shortens:
-            for place, room in rooms(self.units, asked.keep, share).items():
-                self._shorten(place, room)
-        self._choose(tail_start(self.units, asked.keep, share))
-        self.by_model: ModelSummary | None = None
-        self.failure = ""
-        """Why the model gave no summary, if one was asked."""
-        if asked.part and asked.budget is None:
-            gone = self.gone if asked.full else self.gone + self._surplus(self.going)
-            self.goal = self.whole - self.gone + int(asked.percent * gone / 100)
+    `names`: of the context; `tokens`: of each, with the new size of shortened ones; `cut`: messages that an earlier
+    compact shortened or masked; `messages`: tokens of the messages of the context, since a compact does not change what
+    is sent besides them; `originals`: the same with the originals instead of summaries and shortened messages; `goal`:
+    the tokens that may be left of the messages; `units`: the context as units, in order; `tail`: the place where the
+    tail begins; `stubs`: messages that are shortened in place; `restored`: what an earlier compact shortened counts
+    whole, as if that was not there, and the stub with which it is whole; `parts`: how many messages are kept, whole or
+    shortened, because a summary of them cannot fill the room; `by_model`: what a model wrote; `failure`: why it gave no
+    summary, if it was asked; `widest`: the plan with the shortest tail, whose lines are those of this one too.
+    """
 
-    def _choose(self, begins: int) -> None:
-        """Sets the place where the tail begins. All older units that may be replaced are replaced."""
-        self.tail = begins
-        self.places = self.units.may_go(begins)
-        self.going = column(name for place in self.places for name in self.units[place].names)
+    log: WritableLog
+    base: Trimming
+    asked: CompactGoal
+    names: Sequence[Name]
+    tokens: Sizes
+    exempt: Names
+    ranking: Ranking
+    cut: Sequence[int]
+    messages: int
+    originals: int
+    goal: int
+    units: Units
+    tail: int = 0
+    stubs: Mapping[Name, Any] = {}
+    restored: Mapping[Name, Any] = {}
+    parts: int = 0
+    by_model: ModelSummary | None = None
+    failure: str = ""
+    widest: CompactionPlan | None = None
+
+    @cached_property
+    def state(self) -> State:
+        """The state of the log."""
+        return self.log.state()
+
+    @property
+    def definition(self) -> Strategy:
+        """The strategy that was asked for."""
+        return load(self.asked.strategy)
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that makes the summary: the fallback if the model gave none."""
+        return self.definition.fallback if self.definition.fallback and self.by_model is None else self.asked.strategy
+
+    @property
+    def shortens(self) -> bool:
+        """Whether messages are shortened in place."""
+        return self.asked.shortens and self.asked.chosen is None and self.definition.shortens
+
+    @cached_property
+    def places(self) -> Sequence[int]:
+        """The places of the units that are replaced: all older than the tail that may be."""
+        return self.units.may_go(self.tail)
+
+    @cached_property
+    def going(self) -> Sequence[Name]:
         """The names of the context that are replaced, in order: messages, and ctxkit's summaries."""
-        self.ids = self.originals_of(self.going)
+        return column(name for place in self.places for name in self.units[place].names)
+
+    @cached_property
+    def ids(self) -> Names:
         """The messages of the log that are summarized."""
-        self.before = self._told_before()
-        """What the program's own compactions before these took out: the summary tells it too."""
-        self.covered = self.ids | self.before.names
+        return self.originals_of(self.going)
+
+    @cached_property
+    def before(self) -> ToldBefore:
+        """What the program's own compactions before these took out: the summary tells it too, if its strategy reads
+        messages.
+        """
+        return told_before(self.state, self.ids, self.log.is_summary) if self.definition.tells_before else ToldBefore()
+
+    @property
+    def covered(self) -> Names:
         """All that the summary tells."""
-        self.whole = self.tokens.total
-        """Tokens of all messages, with the new size of shortened ones."""
-        self.gone = sum(self.tokens[name] for name in self.going)
-        going = Names.of(self.going)
-        shape = {name for name in self.state.board.stubs if name in going}, going.items, self.stubs.copy(), self.before
-        for cached in ("stays", "_back", "_full", "_replaced_size"):
-            self.__dict__.pop(cached, None)
-        for cached in ("pieces", "_lines") if shape != self._shape else ():
-            self.__dict__.pop(cached, None)
-        self._shape = shape
+        return self.ids | self.before.names
+
+    @cached_property
+    def whole(self) -> int:
+        """Tokens of all messages."""
+        return self.tokens.total
+
+    @cached_property
+    def gone(self) -> int:
+        """Tokens of what is replaced."""
+        return sum(self.tokens[name] for name in self.going)
+
+    @cached_property
+    def stays(self) -> int:
+        """Tokens of what is not replaced, with messages that come back."""
+        return self.whole - self.gone + ceil(sum(self.base.measuring.each(self._back)))
+
+    @cached_property
+    def _back(self) -> list[Name]:
+        """Messages that come back: they are protected now, and covered by an earlier summary that is replaced."""
+        items = self.state.board.items
+        covered = [items[name].tells for name in self.going if not isinstance(name, int) and items[name].summary]
+        return [name for names in covered for name in (names & self.state.present()) - self.ids]
 
     @property
     def loose(self) -> int:
         """Tokens of all that may be replaced, the tail included."""
-        return sum([unit.tokens for unit in self.units if unit.chosen and not unit.stays])
+        return sum(self.units[place].tokens for place in self.units.may_go(len(self.units)))
 
     @property
     def is_worth(self) -> bool:
         """Whether a summary is worth making: not of a few short messages, except beside messages kept in part."""
         many = len(self.ids)
-        return many >= FEWEST or (many > 0 and self.shortens and (many + self.parts >= FEWEST or self.gone > LONG))
+        return many >= FEWEST or (many > 0 and self.shortens and _is_worth(many + self.parts, self.gone))
 
-    def _unshortened(self, name: Name) -> Content:
-        """A message as it was before a compact shortened it, with the changes of other ops."""
-        plain = name not in self.state.board.stubs or name in self._cut
-        return self.log.original(name) if plain else self.log.full(entry(self.state, name))
+    def originals_of(self, names: Sequence[Name]) -> Names:
+        """`names` with ctxkit's summaries replaced by the messages that they cover."""
+        return originals(self.state, Names.of(names), self.exempt)
 
     @property
     def reached(self) -> str | None:
@@ -304,167 +324,79 @@ class CompactionPlan:
         if asked.budget is not None or asked.force or asked.full or (asked.chosen is not None and not asked.part):
             return None
         if asked.part:
-            now, whole = self.gone, self.gone + self._surplus(self.going)
+            now, whole = self.gone, self.gone + self.surplus(self.going)
         if now == whole or now > asked.percent * whole / 100 + max(GRAIN, NEAR * whole / 2):  # originals are estimated
             return None
-        percent = 100 * now / whole
-        what = (
-            "the target is reached already"
-            if not asked.part
-            else "the target for the chosen messages is reached already"
-        )
-        return f"{what}: {now:,} tokens are {percent:.1f} % of the {whole:,} of the originals"
+        what = f"the target{' for the chosen messages' * asked.part} is reached already"
+        return f"{what}: {now:,} tokens are {100 * now / whole:.1f} % of the {whole:,} of the originals"
 
-    def _surplus(self, names: Sequence[Name]) -> int:
+    def surplus(self, names: Sequence[Name]) -> int:
         """Tokens by which the originals of summaries and shortened messages in `names` are larger than these."""
-        state, measuring = self.state, self.base.measuring
-        items, present = state.board.items, state.present()
+        measuring, items, present = self.base.measuring, self.state.board.items, self.state.present()
         summaries = [name for name in names if not isinstance(name, int) and items[name].summary]
-        cut = [name for name in self._cut if name in self.tokens] if self._cut else []
+        cut = [name for name in self.cut if name in self.tokens]
         whole = [n for name in summaries for n in (items[name].tells & present).numbers] + cut
         read = self.base.counting.base_as_read(whole)
         size = sum([measuring.rate(n) * tokens for n, tokens in zip(whole, read, strict=True)])
-        changed: set[Name] = {*summaries, *cut}
-        now = sum(self.tokens[name] for name in changed)
-        return max(0, int(size) - now)
+        return max(0, int(size) - sum(self.tokens[name] for name in set[Name]([*summaries, *cut])))
 
-    @cached_property
-    def _cut(self) -> list[int]:
-        """Messages that an earlier compact shortened or masked."""
-        stubs = self.state.board.stubs
-        if not stubs:
-            return []
-        in_force = {source for _, source in self.state.representation}
-        ops = [one.op for one in self.state.ledger.entries if one.number in in_force]
-        cut = {n for op in ops if isinstance(op, Compact) for text in op.stubs for n in Names.parse(text).numbers}
-        return sorted(cut & stubs.keys())
+    def with_tail(self, begins: int) -> CompactionPlan:
+        """The plan with another tail. All older units that may be replaced are replaced."""
+        return self.but(tail=begins)
 
-    def _shorten(self, place: int, room: int) -> bool:
-        """Shortens the unit at `place` to `room` tokens, so that it stays. Returns False if it cannot be so short."""
-        unit = self.units[place]
-        if not self._abridge(unit.names, room):
-            return False
-        tokens = sum(self.tokens[name] for name in unit.names)
-        self.units[place] = unit._replace(tokens=tokens, stays=True, shrinks=True)
-        return True
+    def but(self, **changes: Any) -> CompactionPlan:
+        """The plan with these changes, and with the same lines for a summary."""
+        return structs.replace(self, widest=self.widest or self, **changes)
 
-    def _abridge(self, names: Sequence[Name], room: int, *, least: bool = False) -> bool:
-        """Shortens these messages to `room` tokens together; with `least` as far as possible if that is not enough.
-        Returns whether any is shorter.
+    def with_shorter(self, places: Sequence[int], room: int, *, least: bool = False) -> CompactionPlan | None:
+        """The plan with the units at these places shortened to `room` tokens together, so that they stay; None if they
+        cannot be so short. `least`: as far as possible if that is not enough.
         """
-        measuring = self.base.measuring
+        measuring, names = self.base.measuring, [name for place in places for name in self.units[place].names]
         messages = {name: self._unshortened(name) for name in names}
-        stubs = abridge(
-            messages, room, measuring.replacement, measuring.rate, self.base.counting.counter.counts, least=least
-        )
+        counts = self.base.counting.counter.counts
+        stubs = abridge(messages, room, measuring.replacement, measuring.rate, counts, least=least)
+        if not stubs:
+            return None
+        tokens, units = self.tokens.copy(), self.units.copy()
         for name, stub in stubs.items():
-            self.stubs[name] = stub
-            self.tokens[name] = ceil(measuring.replacement(name, stubbed(messages[name], stub)))
-        return bool(stubs)
+            tokens[name] = ceil(measuring.replacement(name, stubbed(messages[name], stub)))
+        for place in places:
+            unit = units[place]
+            size = sum(tokens[name] for name in unit.names)
+            units[place] = unit._replace(tokens=size, stays=True, shrinks=True)
+        return structs.replace(self, tokens=tokens, units=units, stubs={**self.stubs, **stubs})
 
-    def shorten_all(self) -> bool:
-        """Shortens in place all that may be replaced, too little for a summary. Returns whether any is shorter."""
-        loose = [place for place, unit in enumerate(self.units) if unit.chosen and not (unit.stays or unit.is_summary)]
-        if not self.shortens or self.asked.keep != KeptTail() or not loose:
-            return False
-        names = [name for place in loose for name in self.units[place].names]
-        room = self.goal - (self.whole - sum(self.tokens[name] for name in names))
-        shortened = self._abridge(names, room, least=True)
-        for place in loose if shortened else ():
-            unit = self.units[place]
-            self.units[place] = unit._replace(tokens=sum(self.tokens[name] for name in unit.names), stays=True)
-        if shortened:
-            self._choose(len(self.units))
-        return shortened
+    def _unshortened(self, name: Name) -> Content:
+        """A message as it was before a compact shortened it, with the changes of other ops."""
+        plain = name not in self.state.board.stubs or name in self.cut
+        return self.log.original(name) if plain else self.log.full(entry(self.state, name))
 
-    def _told_before(self) -> ToldBefore:
-        """What the summary tells beyond the messages that it replaces, if its strategy reads messages."""
-        return told_before(self.state, self.ids, self.log.is_summary) if self.definition.tells_before else ToldBefore()
-
-    def originals_of(self, names: Sequence[Name]) -> Names:
-        """`names` with ctxkit's summaries replaced by the messages that they cover."""
-        return originals(self.state, Names.of(names), self.exempt)
-
-    @cached_property
-    def _ranking(self) -> Ranking:
-        return Ranking(self.log, Calls(self.log, self.names), 0)
-
-    @cached_property
-    def units(self) -> Units:
-        """The context as units, in order."""
-        ranking, chosen = self._ranking, self.asked.chosen
-        groups = ranking.groups
-        waiting = self._waiting(groups)
-        return Units(groups, (
-            CompactUnit(
-                tuple(group), sum([self.tokens[name] for name in group]), exchange,
-                step=self._ranking.role(group[0]) in SPEAKS,
-                stays=place == waiting or any(map(self._stays, group)) or not ranking.whole(group),
-                chosen=chosen is None or all(self._is_chosen(name, chosen) for name in group),
-                is_summary=not isinstance(group[0], int) and self.state.board.items[group[0]].summary,
-                shrinks=place != waiting and len(group) == 1 and self._shrinks(group[0]) and ranking.whole(group),
-            )
-            for place, (group, exchange) in enumerate(zip(groups, ranking.exchanges, strict=True))
-        ))  # fmt: skip
-
-    def _waiting(self, groups: Sequence[Sequence[Name]]) -> int:
-        """The place of the newest step with calls, if one of them has no result yet; else -1."""
-        for place in range(len(groups) - 1, -1, -1):
-            links = [self._ranking.links(name) for name in groups[place]]
-            calls = {call for made, _ in links for call in made}
-            if calls:
-                return place if calls - {call for _, answered in links for call in answered} else -1
-        return -1
-
-    def _stays(self, name: Name) -> bool:
-        return (
-            name in self.exempt
-            or name == self._task
-            or self._ranking.role(name) in PREAMBLE_ROLES
-            or self._ranking.kinds.get(name) == SyntheticKind.INSTRUCTION
-        )
-
-    def _shrinks(self, name: Name) -> bool:
-        """Whether a message stays only because it is the first one: it may be shortened (replay 63)."""
-        first = self.state.is_first(name) or name == self._task
-        typed = (
-            self._ranking.role(name) not in PREAMBLE_ROLES
-            and self._ranking.kinds.get(name) != SyntheticKind.INSTRUCTION
-        )
-        return first and typed and self._stays(name) and not self.state.protected(name)
-
-    @cached_property
-    def _task(self) -> Name | None:
-        """The first typed message, if only instructions and notices of a program precede it. The log's first message
-        may be one of these, or on an abandoned branch.
+    def shortened_alone(self) -> CompactionPlan | None:
+        """The plan that shortens in place all that may be replaced, too little for a summary; None if nothing of it can
+        be shorter.
         """
-        role, kinds = self._ranking.role, self._ranking.kinds
-        for name in self.names:
-            if role(name) in PREAMBLE_ROLES or kinds.get(name) in (SyntheticKind.INSTRUCTION, SyntheticKind.NOTICE):
-                continue
-            typed = isinstance(name, int) and role(name) == "user" and name not in kinds
-            return name if typed and name not in self.state.board.unprotected else None
-        return None
+        places = [place for place in self.units.may_go(len(self.units)) if not self.units[place].is_summary]
+        if not self.shortens or self.asked.keep != KeptTail() or not places:
+            return None
+        loose = sum(self.tokens[name] for place in places for name in self.units[place].names)
+        found = self.with_shorter(places, self.goal - (self.whole - loose), least=True)
+        return None if found is None else found.with_tail(len(self.units))
 
-    def _is_chosen(self, name: Name, chosen: Names) -> bool:
-        """Whether `name` is chosen. A summary of ctxkit's is, if all messages that it covers are; or if it is itself,
-        and covers no message of an agent or thread that is not selected.
+    @property
+    def _lines_of(self) -> CompactionPlan:
+        """The plan whose lines are chosen from: more messages leave with it, and what the summary tells besides them is
+        the same.
         """
-        item, selection = None if isinstance(name, int) else self.state.board.items[name], self.asked.selection
-        if item is None or not item.summary:
-            return name in chosen
-        if (item.tells & self.state.present()).within(chosen):
-            return True
-        alone = selection.agent is None and selection.thread is None
-        return name in chosen and (
-            alone or all(belongs(self.state, n, selection.agent, selection.thread) for n in item.tells)
-        )
+        return self.widest if self.widest is not None and self.widest.before == self.before else self
 
     @cached_property
     def pieces(self) -> Sequence[TextSegment]:
         """The segments of the context, in order: of the originals of all that is replaced, and of what stays. Before
         them stands what the program's own compactions took out.
         """
+        if self._lines_of is not self:
+            return self._lines_of.pieces
         stay = (Names.of(self.names) | Names.of(self._back)) - Names.of(self.going)
         names: Sequence[Name] = self.state.ordered((stay | self.covered) - self.before.stale)
         if self.before.names:
@@ -478,15 +410,172 @@ class CompactionPlan:
         stub = self.stubs.get(name, self.restored.get(name))
         return self.log.full(entry(self.state, name)) if stub is None else stubbed(self._unshortened(name), stub)
 
+    @cached_property
+    def lines(self) -> Extraction:
+        """The lines that a summary may have."""
+        if self._lines_of is not self:
+            return self._lines_of.lines
+        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label, focus=self.asked.focus)
+
+    def maskable(self) -> Iterator[Masked]:
+        """The results that can be masked, the oldest first: not those that are shortened."""
+        tools: dict[str, str] = {}
+        for name in self.going:
+            if not isinstance(name, int):
+                continue
+            message = self.state.messages[name - 1]
+            tools.update(zip(message.calls, message.tools, strict=False))
+            observed = self.ranking.kinds.get(name) == SyntheticKind.OBSERVATION
+            if shortening(self.state.board.stubs.get(name)) is not None or not (message.results or observed):
+                continue
+            content = self.log.full(entry(self.state, name))
+            stub = without_results(content, tools, observed=observed)
+            size = ceil(self.base.measuring.replacement(name, stubbed(content, stub)))
+            yield Masked(name, stub, self.tokens[name] - size)
+
     def carry_out(self) -> CompactionOutcome:
         """Carries out the strategy. Raises NothingChanges if the context would not be smaller."""
         return self.definition.make(self)
 
-    def has_room(self) -> bool:
-        """Keeps as many of the newest messages as there is room for. Returns whether a summary is worth it."""
-        if self.is_worth and self.shortens and self.asked.keep == KeptTail():
-            self._fill()
-        return self.is_worth
+    def filled(self) -> CompactionPlan:
+        """The plan that keeps as many of the newest messages as there is room for, where a summary of all older ones is
+        shorter than its room.
+        """
+        plan = self
+        for _ in range(TRIES):
+            if not (plan.is_worth and plan.shortens and plan.asked.keep == KeptTail()) or plan._text_in_room is None:
+                break
+            [size] = plan.base.counting.counter.counts([plan._text_in_room])
+            tokens = (size + PER_MESSAGE) * plan._rate
+            if plan._room[0] - tokens <= plan._near:
+                break
+            scale = tokens / (sum(plan._full.values()) or 1)
+            begins = plan._earlier(scale)
+            more = plan.with_tail(begins) if begins != plan.tail else plan._with_a_part(scale)
+            if more is None:
+                break
+            plan = more
+        return plan
+
+    @property
+    def _near(self) -> float:
+        """The tokens that do not matter: so many may be missing to the goal, or from the lines of a summary."""
+        return max(GRAIN, NEAR * self.messages)
+
+    @property
+    def _rate(self) -> float:
+        """Tokens of a summary per token of the base."""
+        return self.base.measuring.rate(ItemName("", 1))
+
+    @cached_property
+    def _full(self) -> dict[int, float]:
+        """Place of a replaced unit -> about how many tokens all its lines have in a summary; without units of 0."""
+        lines = self.lines.full
+        found: dict[int, float] = {}
+        for place in self.places:
+            unit = self.units[place]
+            names = self.originals_of(unit.names) if unit.is_summary else unit.names
+            found[place] = self._rate * sum([lines.get(name, 0) for name in names])
+        return {place: tokens for place, tokens in found.items() if tokens}
+
+    def _earlier(self, scale: float) -> int:
+        """Where the tail begins so that a summary of all older units, with all of their lines, still has room. A longer
+        tail would take lines from the summary, so that more room would be worth less.
+        """
+        full, stays, left = self._full, self.stays, self.gone
+        lines = scale * sum(full.values())
+        begins, many = self.tail, len(self.ids)
+        for place in reversed(self.places):
+            unit = self.units[place]
+            left -= unit.tokens
+            many -= len(unit.names)
+            rest = lines - scale * full.get(place, 0)
+            room = self.goal - stays - unit.tokens
+            if unit.is_summary or max(rest - self._near, self._least(left, rest)) > room or not _is_worth(many, left):
+                break
+            stays, lines, begins = stays + unit.tokens, rest, place
+        return begins
+
+    def _with_a_part(self, scale: float) -> CompactionPlan | None:
+        """The plan that keeps as much of one replaced unit as there is room for, beside a summary with all lines of the
+        others: of the unit that loses least by that, the newest of several. None if none has long texts.
+        """
+        full = self._full
+        lines = scale * sum(full.values())
+        spare = self.goal - self.stays - lines
+        behind = max((place for place in self.places if self.units[place].is_summary), default=-1)
+
+        def lost(place: int) -> tuple[bool, float]:
+            more = self.units[place].tokens - scale * full.get(place, 0)
+            return more < spare, more
+
+        for place in sorted((place for place in reversed(self.places) if place > behind), key=lost):
+            unit = self.units[place]
+            others = self.gone - unit.tokens
+            has_summary = len(self.places) > 1 and _is_worth(len(self.ids) + self.parts, others)
+            older = max(lines - scale * full.get(place, 0), self._least(others, 0)) if has_summary else others
+            room = int(self.goal - self.stays - older)
+            if room <= GRAIN:
+                continue
+            if room < unit.tokens:
+                found = self.with_shorter([place], room)
+            else:
+                units = self.units.copy()
+                units[place] = unit._replace(stays=True)
+                found = structs.replace(self, units=units)
+            if found is not None:
+                return structs.replace(found, parts=self.parts + len(unit.names), widest=self.widest or self)
+        return None
+
+    def without_tail(self, made: CompactionOutcome) -> int | None:
+        """Tokens that would be left without a tail, with a summary by rules; None if that is no less than `made`."""
+        if self.asked.keep == KeptTail(0) or not any(not unit.stays for unit in self.units[self.tail :]):
+            return None
+        asked = structs.replace(self.asked, keep=KeptTail(0), strategy=self.definition.fallback or self.asked.strategy)
+        try:
+            after = plan_compact(self.log, self.base, asked).carry_out().after
+        except NothingChanges:
+            return None
+        return after if after < made.after else None
+
+    @cached_property
+    def _room(self) -> tuple[int, int]:
+        """The most tokens of the summary, and the least."""
+        by_originals = not (self.asked.full or self.asked.force)
+        least = self._least(self.gone + (self.surplus(self.going) if by_originals else 0))
+        is_small = self.goal - self.stays < FLOOR * least
+        most = max(self.gone // 2, min(self.gone - 1, 2 * SHORTEST))
+        while is_small and least < most and self.lines.text(self._base_of(least), self.covered) is None:
+            least = min(least + SHORTEST // 10, most)  # the opening line may take all of the room
+        return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
+
+    def _least(self, gone: int, lines: float = inf) -> int:
+        """The least tokens of a summary of `gone` tokens with lines of `lines` tokens."""
+        return min(max(SHORTEST, int(min(ceil(SUMMARY * gone), lines))), gone // 2)
+
+    def base_room(self) -> int:
+        """The room of the summary, in tokens of the base."""
+        return self._base_of(self._room[0])
+
+    def _base_of(self, room: int) -> int:
+        """Converts the tokens of a summary to tokens of the base, without those around a message."""
+        return int(room / self._rate) - PER_MESSAGE
+
+    @cached_property
+    def _text_in_room(self) -> str | None:
+        """A summary that fills its room; None if nothing fits."""
+        return self._text(self.base_room())
+
+    def _text(self, budget: int) -> str | None:
+        """A summary of at most `budget` tokens of the base, with the model's words if there are any."""
+        if budget <= 0:
+            return None
+        if self.by_model is None:
+            return self.lines.text(budget, self.covered)
+        from ctxkit.cut.summarize.prompt import combined
+
+        texts, model, counts = self.by_model.texts, self.by_model.model, self.base.counting.counter.counts
+        return combined(texts, model, self.lines, budget, counts, covered=self.covered, label=self.state.label)
 
     def summarized(self) -> CompactionOutcome:
         """The result with a summary, with the model's words if there are any; without one if no summary is shorter than
@@ -503,209 +592,36 @@ class CompactionPlan:
         """The result without a summary, with shortened messages only. Raises NothingChanges."""
         return self.smaller(self.outcome(Names(), None))
 
-    def maskable(self) -> Iterator[Masked]:
-        """The results that can be masked, the oldest first."""
-        going = [name for name in self.going if isinstance(name, int)]
-        return maskable(self._ranking, self.base.measuring, going, self.tokens)
-
-    def base_room(self) -> int:
-        """The room of the summary, in tokens of the base."""
-        return self._base_of(self._room()[0])
-
-    @property
-    def _near(self) -> float:
-        """The tokens that do not matter: so many may be missing to the goal, or from the lines of a summary."""
-        return max(GRAIN, NEAR * self.messages)
-
-    def _fill(self) -> None:
-        """Keeps more of the newest messages, if a summary of all older ones is shorter than its room."""
-        for _ in range(TRIES):
-            room, _ = self._room()
-            size = self._summary_size()
-            if size is None or room - size <= self._near:
-                return
-            full = self._full
-            scale = size / (sum(full.values()) or 1)
-            begins = self._earlier(scale)
-            if begins != self.tail:
-                self._choose(begins)
-            elif not self._keep_a_part(scale):
-                return
-
-    def _summary_size(self) -> float | None:
-        """Tokens of a summary made for its room; None if nothing fits."""
-        text = self._text(self.base_room(), self.base.counting.counter.counts)
-        if text is None:
-            return None
-        [size] = self.base.counting.counter.counts([text])
-        return (size + PER_MESSAGE) * self.base.measuring.rate(ItemName("", 1))
-
-    @cached_property
-    def _full(self) -> dict[int, float]:
-        """Place of a replaced unit -> about how many tokens all its lines have in a summary; without units of 0."""
-        rate, lines = self.base.measuring.rate(ItemName("", 1)), self._lines.full
-        found: dict[int, float] = {}
-        for place in self.places:
-            names = self.units[place].names
-            covered = names if all(isinstance(name, int) for name in names) else self.originals_of(names)
-            tokens = sum([lines.get(name, 0) for name in covered])
-            if tokens:
-                found[place] = rate * tokens
-        return found
-
-    def _earlier(self, scale: float) -> int:
-        """Where the tail begins so that a summary of all older units, with all of their lines, still has room. A longer
-        tail would take lines from the summary, so that more room would be worth less.
-        """
-        full, stays, left = self._full, self.stays, self.gone
-        lines = scale * sum(full.values())
-        begins, many = self.tail, len(self.ids)
-        for place in reversed(self.places):
-            unit = self.units[place]
-            left -= unit.tokens
-            many -= len(unit.names)
-            rest = lines - scale * full.get(place, 0)
-            if (
-                unit.is_summary
-                or stays + unit.tokens + max(rest - self._near, self._least(left, rest)) > self.goal
-                or not (many >= FEWEST or left > LONG)
-            ):
-                break
-            stays, lines, begins = stays + unit.tokens, rest, place
-        return begins
-
-    def _keep_a_part(self, scale: float) -> bool:
-        """Keeps as much of one replaced unit as there is room for, beside a summary with all lines of the others: of
-        the unit that loses least by that, the newest of several. Takes another one if it has no long texts. Returns
-        whether any of it is kept, and a summary is still worth making.
-        """
-        full = self._full
-        lines = scale * sum(full.values())
-        spare = self.goal - self.stays - lines
-        behind = max((place for place in self.places if self.units[place].is_summary), default=-1)
-
-        def lost(place: int) -> tuple[bool, float]:
-            more = self.units[place].tokens - scale * full.get(place, 0)
-            return more < spare, more
-
-        for place in sorted((place for place in reversed(self.places) if place > behind), key=lost):
-            unit = self.units[place]
-            others = self.gone - unit.tokens
-            has_summary = len(self.places) > 1 and (len(self.ids) + self.parts >= FEWEST or others > LONG)
-            older = max(lines - scale * full.get(place, 0), self._least(others, 0)) if has_summary else others
-            room = int(self.goal - self.stays - older)
-            if room <= GRAIN:
-                continue
-            if room >= unit.tokens:
-                self.units[place] = unit._replace(stays=True)
-            elif not self._shorten(place, room):
-                continue
-            self.parts += len(unit.names)
-            self._choose(self.tail)
-            return self.is_worth
-        return False
-
-    def without_tail(self, made: CompactionOutcome) -> int | None:
-        """Tokens that would be left without a tail, with a summary by rules; None if that is no less than `made`."""
-        if self.asked.keep == KeptTail(0) or not any(not unit.stays for unit in self.units[self.tail :]):
-            return None
-        asked = structs.replace(self.asked, keep=KeptTail(0), strategy=self.definition.fallback or self.asked.strategy)
-        try:
-            after = CompactionPlan(self.log, self.base, asked).carry_out().after
-        except NothingChanges:
-            return None
-        return after if after < made.after else None
-
-    @property
-    def strategy(self) -> str:
-        """The strategy that makes the summary: the fallback if the model gave none."""
-        return self.definition.fallback if self.definition.fallback and self.by_model is None else self.asked.strategy
-
-    def _room(self) -> tuple[int, int]:
-        """The most tokens of the summary, and the least."""
-        least = self._least(self._replaced_size)
-        is_small = self.goal - self.stays < FLOOR * least
-        most = max(self.gone // 2, min(self.gone - 1, 2 * SHORTEST))
-        while is_small and least < most and self._lines.text(self._base_of(least), self.covered) is None:
-            least = min(least + SHORTEST // 10, most)  # the opening line may take all of the room
-        return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
-
-    def _least(self, gone: int, lines: float = inf) -> int:
-        """The least tokens of a summary of `gone` tokens with lines of `lines` tokens."""
-        return min(max(SHORTEST, int(min(ceil(SUMMARY * gone), lines))), gone // 2)
-
     def _extracted(self) -> CompactionOutcome:
-        room, least = self._room()
+        room, least = self._room
         if least >= self.gone:
             least_of = f"{self.gone:,} tokens is already the smallest possible summary of {len(self.ids)} messages"
             raise NothingChanges(
                 f"the context would not be smaller: {least_of}: nothing was changed",
                 "" if self.asked.force else "use --force to condense further",
             )
-        counter = self.base.counting.counter
-        found: CompactionOutcome | None = None
+        found, text = None, self._text_in_room
         for _ in range(TRIES):
-            budget = self._base_of(room)
-            text = self._text(budget, counter.counts)
             if text is None:
                 break
-            found = self.outcome(self.ids, text, budget=budget)
+            found = self.outcome(self.ids, text, budget=self._base_of(room))
             over = found.after - self.goal
             if over <= 0 or room - over < least:
                 return found
             room -= over
+            text = self._text(self._base_of(room))
         if found is None:
             raise NothingChanges(
                 f"no summary of {len(self.ids)} messages is shorter than they are: nothing was changed"
             )
         return found
 
-    def _base_of(self, room: int) -> int:
-        """Converts the tokens of a summary to tokens of the base, without those around a message."""
-        return int(room / self.base.measuring.rate(ItemName("", 1))) - PER_MESSAGE
-
-    def _text(self, budget: int, count: Count) -> str | None:
-        """The text of a summary of at most `budget` tokens of the base; None if nothing fits."""
-        if budget <= 0:
-            return None
-        if self.by_model is not None:
-            from ctxkit.cut.summarize.prompt import combined
-
-            texts, model = self.by_model.texts, self.by_model.model
-            return combined(texts, model, self._lines, budget, count, covered=self.covered, label=self.state.label)
-        if (self._made.budget, self._made.ids, self._made.lines) != (budget, self.covered, self._lines):
-            text = self._lines.text(budget, self.covered)
-            self._made = _LastSummary(budget, self.covered, self._lines, text)
-        return self._made.text
-
-    @cached_property
-    def _lines(self) -> Extraction:
-        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label, focus=self.asked.focus)
-
-    @cached_property
-    def _replaced_size(self) -> int:
-        """Tokens of what the summary replaces: by the originals, but by the current size with `full` or `force`."""
-        by_originals = not (self.asked.full or self.asked.force)
-        return self.gone + (self._surplus(self.going) if by_originals else 0)
-
-    @cached_property
-    def stays(self) -> int:
-        """Tokens of what is not replaced, with messages that come back."""
-        return self.whole - self.gone + ceil(sum(self.base.measuring.each(self._back)))
-
-    @cached_property
-    def _back(self) -> list[Name]:
-        """Messages that come back: they are protected now, and covered by an earlier summary that is replaced."""
-        items = self.state.board.items
-        covered = [items[name].tells for name in self.going if not isinstance(name, int) and items[name].summary]
-        return [name for names in covered for name in (names & self.state.present()) - self.ids]
-
     def outcome(
         self, ids: Names, text: str | None, masks: dict[Name, Any] | None = None, budget: int | None = None
     ) -> CompactionOutcome:
         """The result of a summary `text` in place of `ids`, or of `masks`. `budget`: the size for which it was made."""
         log, base = self.log, self.base
-        stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | self.stubs
+        stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | {**self.stubs}
         stubs = stubs if masks is None else masks
         op = Compact(
             at=log.here() if log.at is None else LogPosition(messages=self.state.count), ids=str(ids), text=text,
@@ -750,6 +666,121 @@ class CompactionPlan:
         what = f"the context would not be smaller ({found.before:,} → {found.after:,} tokens, {found.counter})"
         hint = "a shorter summary" if self.asked.text is not None else "a smaller --target"
         raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
+
+
+def plan_compact(log: WritableLog, base: Trimming, asked: CompactGoal) -> CompactionPlan:
+    """Plans a compact of a log's context, with the tail that was asked for; what stays and is too long is shortened."""
+    names, tokens = base.names, base.tokens.copy()
+    projection = log.projection()
+    if projection.newest is not None:  # messages that it hides come in when others leave
+        names = list(through(log.state(), structs.replace(projection, newest=None)))
+        tokens = Sizes(names, map(int, base.measuring.each(names)))
+    messages = base.total - base.fixed
+    plan = CompactionPlan(
+        log, base, asked, names, tokens, exempt(log), Ranking(log, Calls(log, names), 0), _cut(log.state()), messages,
+        originals=0, goal=0, units=Units([], []),
+    )  # fmt: skip
+    originals = messages + plan.surplus(names)
+    goal = int(asked.percent * originals / 100) if asked.budget is None else asked.budget
+    if asked.budget is None and (asked.full or (asked.force and messages <= goal)):
+        originals, goal = messages, int(asked.percent * messages / 100)
+    anew = plan.shortens and plan.definition.summarizes and asked.keep == KeptTail()
+    restored = {
+        name: stub for name in (plan.cut if anew else ())
+        if name in tokens and (stub := of_content(log.original(name))) is not None
+    }  # fmt: skip
+    tokens = tokens.copy()
+    for name in restored:
+        tokens[name] = ceil(base.measuring.replacement(name, log.original(name)))
+    plan = structs.replace(plan, originals=originals, goal=goal, tokens=tokens, restored=restored)
+    plan = structs.replace(plan, units=_units(plan))
+    for place, room in rooms(plan.units, asked.keep, goal).items() if plan.shortens else ():
+        plan = plan.with_shorter([place], room) or plan
+    plan = structs.replace(plan, tail=tail_start(plan.units, asked.keep, goal))
+    if asked.part and asked.budget is None:
+        gone = plan.gone + (0 if asked.full else plan.surplus(plan.going))
+        plan = structs.replace(plan, goal=plan.whole - plan.gone + int(asked.percent * gone / 100))
+    return plan
+
+
+def _cut(state: State) -> list[int]:
+    """Messages that an earlier compact shortened or masked."""
+    stubs = state.board.stubs
+    in_force = {source for _, source in state.representation} if stubs else set()
+    ops = [one.op for one in state.ledger.entries if one.number in in_force] if stubs else []
+    cut = {n for op in ops if isinstance(op, Compact) for text in op.stubs for n in Names.parse(text).numbers}
+    return sorted(cut & stubs.keys())
+
+
+def _units(plan: CompactionPlan) -> Units:
+    """The context as units, in order, with what stays of it."""
+    state, ranking, chosen, kinds = plan.state, plan.ranking, plan.asked.chosen, plan.ranking.kinds
+    task, waiting = _task(plan), _waiting(ranking)
+
+    def instructs(name: Name) -> bool:
+        return ranking.role(name) in PREAMBLE_ROLES or kinds.get(name) == SyntheticKind.INSTRUCTION
+
+    def stays(name: Name) -> bool:
+        return name in plan.exempt or name == task or instructs(name)
+
+    def shrinks(name: Name) -> bool:
+        """Whether a message stays only because it is the first one: it may be shortened (replay 63)."""
+        is_first = state.is_first(name) or name == task
+        return is_first and stays(name) and not instructs(name) and not state.protected(name)
+
+    return Units(ranking.groups, (
+        CompactUnit(
+            tuple(group), sum([plan.tokens[name] for name in group]), exchange,
+            step=ranking.role(group[0]) in SPEAKS,
+            stays=place == waiting or any(map(stays, group)) or not ranking.whole(group),
+            chosen=chosen is None or all(_is_chosen(plan, name, chosen) for name in group),
+            is_summary=not isinstance(group[0], int) and state.board.items[group[0]].summary,
+            shrinks=place != waiting and len(group) == 1 and shrinks(group[0]) and ranking.whole(group),
+        )
+        for place, (group, exchange) in enumerate(zip(ranking.groups, ranking.exchanges, strict=True))
+    ))  # fmt: skip
+
+
+def _waiting(ranking: Ranking) -> int:
+    """The place of the newest step with calls, if one of them has no result yet; else -1."""
+    for place in range(len(ranking.groups) - 1, -1, -1):
+        links = [ranking.links(name) for name in ranking.groups[place]]
+        calls = {call for made, _ in links for call in made}
+        if calls:
+            return place if calls - {call for _, answered in links for call in answered} else -1
+    return -1
+
+
+def _task(plan: CompactionPlan) -> Name | None:
+    """The first typed message, if only instructions and notices of a program precede it. The log's first message may be
+    one of these, or on an abandoned branch.
+    """
+    role, kinds = plan.ranking.role, plan.ranking.kinds
+    for name in plan.names:
+        if role(name) in PREAMBLE_ROLES or kinds.get(name) in (SyntheticKind.INSTRUCTION, SyntheticKind.NOTICE):
+            continue
+        typed = isinstance(name, int) and role(name) == "user" and name not in kinds
+        return name if typed and name not in plan.state.board.unprotected else None
+    return None
+
+
+def _is_chosen(plan: CompactionPlan, name: Name, chosen: Names) -> bool:
+    """Whether `name` is chosen. A summary of ctxkit's is, if all messages that it covers are; or if it is itself, and
+    covers no message of an agent or thread that is not selected.
+    """
+    state, selection = plan.state, plan.asked.selection
+    item = None if isinstance(name, int) else state.board.items[name]
+    if item is None or not item.summary:
+        return name in chosen
+    if (item.tells & state.present()).within(chosen):
+        return True
+    alone = selection.agent is None and selection.thread is None
+    return name in chosen and (alone or all(belongs(state, n, selection.agent, selection.thread) for n in item.tells))
+
+
+def _is_worth(many: int, tokens: int) -> bool:
+    """Whether a summary of so many messages, with so many tokens, is worth making."""
+    return many >= FEWEST or tokens > LONG
 
 
 def exempt(log: WritableLog) -> Names:

@@ -1,6 +1,6 @@
 """Makes a log's context fit a budget, by an op or for one view.
 
-`rank/ranking.py` splits the context into units, `shorten/shortening.py` shortens messages, and `trim_plan.py` decides.
+`rank/ranking.py` splits the context into units, `trim_cuts.py` says what can be shortened, and `trim_plan.py` decides.
 This module measures, and turns the decision into an op.
 """
 
@@ -25,7 +25,7 @@ from ctxkit.core.messages import Content
 from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition, Trim
 from ctxkit.core.strategies import OF_TRIM
 from ctxkit.cut.rank.ranking import Ranking
-from ctxkit.cut.shorten.shortening import Shortening, unshortened
+from ctxkit.cut.trim_cuts import Shortening, unshortened
 from ctxkit.cut.trim_plan import LARGE, TrimPlan, TrimRank, TrimUnit, plan
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import assemble

@@ -4,12 +4,12 @@ A text, or parts, replace the text of a message, or the text of each of its resu
 parts is sent under the key that the message had it under. Parts that are only calls or results (`tool_use`,
 `tool_result`) replace those of the same id; the rest of the message stays, including the keys of its record that are
 not text (a time, an agent). A `LeftOut` names parts that are left out. Used by `logfile/open.py` wherever a shortened
-message is read; `cut/shorten/shortening.py` makes stubs for a trim.
+message is read; `cut/shorten/shorten.py` makes the stubs of trims and compacts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ctxkit.core.board import LeftOut
@@ -121,16 +121,6 @@ def of_call(call: Call, arguments: Any) -> dict[str, Any]:
 def of_result(result: Result, words: str) -> dict[str, Any]:
     """The part of a stub that replaces the text of a result by `words`."""
     return {"type": "tool_result", "tool_use_id": result.id, "content": words}
-
-
-def of_words(content: Content, brief: Callable[[str], str]) -> Any:
-    """The stub that replaces each text of a message by the result of `brief`, and keeps its pictures; None if that
-    changes nothing. For text that a user typed, or that a command printed: there are no calls and no results.
-    """
-    parts: list[Part] = [Text(brief(part.text)) if isinstance(part, Text) else part for part in content.parts]
-    if parts == content.parts or any(isinstance(part, Call | Result) for part in parts):
-        return None
-    return of_parts(parts)
 
 
 def of_parts(parts: Sequence[Part]) -> Any:

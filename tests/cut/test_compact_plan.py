@@ -14,7 +14,7 @@ from ctxkit.api.log import Log
 from ctxkit.core.item_names import Names
 from ctxkit.core.select import Selection
 from ctxkit.core.strategies import OFFLINE
-from ctxkit.cut.compact_plan import CompactGoal, CompactionPlan, whole
+from ctxkit.cut.compact_plan import CompactGoal, CompactionPlan, plan_compact, whole
 from ctxkit.cut.rank.candidates import KeptTail
 from ctxkit.errors import NothingChanges
 from tests.bench import logs
@@ -27,7 +27,7 @@ def opened(raw: bytes) -> Log:
 
 
 def condensing(log: Log, **wish: Any) -> CompactionPlan:
-    return CompactionPlan(log, whole(log), CompactGoal(**{"percent": 30, "strategy": "truncate", **wish}))
+    return plan_compact(log, whole(log), CompactGoal(**{"percent": 30, "strategy": "truncate", **wish}))
 
 
 def test_a_run_with_one_user_message_is_cut_at_steps() -> None:

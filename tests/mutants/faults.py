@@ -204,8 +204,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "cut",
         "A compact of one agent's messages takes a summary that tells another agent's as well.",
         "ctxkit/cut/compact_plan.py",
-        "alone or all(belongs(self.state, n",
-        "alone or any(belongs(self.state, n",
+        "alone or all(belongs(state, n",
+        "alone or any(belongs(state, n",
         1,
     ),
     Mutant(

@@ -83,6 +83,12 @@ class Units(LazySequence[CompactUnit]):
     def __setitem__(self, place: int, unit: CompactUnit) -> None:
         self._tokens[place], self._flags[place] = unit.tokens, _flags(unit)
 
+    def copy(self) -> Units:
+        """Another one that is the same."""
+        found = Units(self._groups, ())
+        found._tokens, found._exchanges, found._flags = self._tokens[:], self._exchanges, self._flags[:]
+        return found
+
     def may_go(self, end: int) -> Sequence[int]:
         """The places before `end` of the units that are chosen and do not stay."""
         return array("i", (at for at, flags in enumerate(self._flags[:end]) if flags & (CHOSEN | STAYS) == CHOSEN))

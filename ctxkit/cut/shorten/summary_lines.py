@@ -1,6 +1,6 @@
 """Orders the lines of a summary by how useful they are, so that it can be shortened line by line. Pure.
 
-`shortening.py` uses it for every summary that a budget cuts: by `compact` (`summary_text.py` lays it out),
+`cut/trim_cuts.py` uses it for every summary that a budget cuts: by `compact` (`summary_text.py` lays it out),
 by a model, a program or a person. The ranks are those of `compact`: the state first, cut from its end, then a model's
 words, then files and lines by their scores (`scoring.py`), with what the summary still says about each: its message,
 who spoke, its section.

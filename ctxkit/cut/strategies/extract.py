@@ -22,7 +22,8 @@ class Extract(Strategy):
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Summarizes all that is older than the tail."""
-        return plan.summarized() if plan.has_room() else plan.shortened()
+        plan = plan.filled()
+        return plan.summarized() if plan.is_worth else plan.shortened()
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """Makes the summary again, within its former budget, and if it was shortened also in at most as many tokens as

@@ -17,23 +17,20 @@ class AskModel(Strategy):
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Asks the model. Raises ModelFailed if the model fails and the request has no fallback."""
-        if not plan.has_room():
+        plan = plan.filled()
+        if not plan.is_worth:
             return plan.shortened()
-        asked = plan.asked
+        asked, before = plan.asked, plan.before.names
         try:
             asking = summarizer(plan.log, asked.model, asked.hooks)
-            pieces = (
-                [piece for piece in plan.pieces if piece.name not in plan.before.names]
-                if plan.before.names
-                else plan.pieces
-            )
-            plan.by_model = asking.summarize(plan.log, plan.ids, pieces, plan.base_room(), asked.focus)
+            pieces = [piece for piece in plan.pieces if piece.name not in before] if before else plan.pieces
+            words = asking.summarize(plan.log, plan.ids, pieces, plan.base_room(), asked.focus)
         except ModelFailed as error:
             if not asked.fallback:
                 error.message += ": nothing was changed"
                 raise
-            plan.failure = error.message
-        return plan.summarized()
+            return plan.but(failure=error.message).summarized()
+        return plan.but(by_model=words).summarized()
 
     def note(self, plan: CompactionPlan, made: CompactionOutcome, replaced: str) -> str:
         """The note on the replaced messages, and on names that the model made up."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxkit.core.item_names import Names
 from ctxkit.cut.compact_plan import CompactionOutcome, CompactionPlan, Strategy
-from ctxkit.cut.shorten.masked_results import mask
+from ctxkit.cut.shorten.shorten import mask
 
 
 class Mask(Strategy):

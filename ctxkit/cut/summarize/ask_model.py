@@ -15,7 +15,7 @@ from ctxkit.core.strategies import asks_model
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import redact
 from ctxkit.core.text.utf8 import utf8
-from ctxkit.cut.shorten.extract_result import extract_result
+from ctxkit.cut.shorten.shorten_text import lines_of
 from ctxkit.cut.summarize import prompt as words
 from ctxkit.cut.summarize import story_checks
 from ctxkit.cut.summarize.state_header import SessionState
@@ -284,7 +284,7 @@ class Summarizer:
         if size <= tokens:
             return piece.text
         if piece.kind in words.SHORTENED and not piece.is_script:
-            chosen = extract_result(
+            chosen = lines_of(
                 piece.text, tokens, self._counts, tool=piece.tool,
                 failed=piece.failed, query=query,
             )  # fmt: skip

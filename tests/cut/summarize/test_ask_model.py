@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ctxkit import Log, summarize_context
 from ctxkit.core.ops import Compact
 from ctxkit.core.text.secret_kinds import marks
-from ctxkit.cut.compact_plan import CompactGoal, CompactionPlan, whole
+from ctxkit.cut.compact_plan import CompactGoal, plan_compact, whole
 from ctxkit.cut.summarize.ask_model import Summarizer, model_of
 from ctxkit.cut.summarize.prompt import BROKEN_OFF
 from ctxkit.cut.summarize.state_header import SessionState
@@ -184,7 +184,7 @@ def source(text: str) -> str:
 def whole_text(path: Path, ids: str, room: int | None = None) -> str:
     """All that a model is to be told of these messages. `room`: of a request, if not as much as a model takes."""
     log = opened(path)
-    found = CompactionPlan(log, whole(log), CompactGoal(40))
+    found = plan_compact(log, whole(log), CompactGoal(40))
     assert str(found.ids) == ids
     with pytest.MonkeyPatch.context() as patch:
         if room is not None:
@@ -199,7 +199,7 @@ def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, s
     """Whatever the chunks, and whatever the model does not take: all of it is told once, in order."""
     path = log_of(tmp_path_factory.mktemp("log"), exchanges=3, steps=2, words=12)
     log = opened(path)
-    found = CompactionPlan(log, whole(log), CompactGoal(40, keep=CompactGoal(0).keep))
+    found = plan_compact(log, whole(log), CompactGoal(40, keep=CompactGoal(0).keep))
     taken: list[str] = []
 
     def answer(model: str, messages: Any, **_: Any) -> Answer:
@@ -321,7 +321,7 @@ def test_time(tmp_path: Path) -> None:
     """The deadline holds for all requests together."""
     path = log_of(tmp_path)
     log = opened(path)
-    found = CompactionPlan(log, whole(log), CompactGoal(40))
+    found = plan_compact(log, whole(log), CompactGoal(40))
     seen: list[float] = []
     asking = Summarizer("x", 5.0, Hooks(clock=lambda: 100.0))
     with pytest.MonkeyPatch.context() as patch:

@@ -9,8 +9,9 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.core.integrity import repair
-from ctxkit.core.messages import Call
-from ctxkit.cut.shorten.shortening import OLD, shortened_arguments
+from ctxkit.core.messages import Call, Content
+from ctxkit.cut.shorten.shorten import shortened
+from ctxkit.cut.trim_cuts import OLD
 from tests.cli.runner import lines
 from tests.cut.test_trim import opened, run, size, step
 from tests.shared import shared
@@ -150,13 +151,15 @@ def test_head_and_tail_stay() -> None:
 )
 def test_short_arguments_stay(value: Any) -> None:
     """To the last character."""
-    assert shortened_arguments(value, "old input", OLD) == value
+    assert shortened(Content("assistant", [Call("c", "Post", value)]), lambda text: OLD.cut(text, "old input")) is None
 
 
 def test_long_arguments() -> None:
     """Every text in them, wherever it is; keys, numbers and order stay."""
     edits = [{"old_string": "o" * 1000, "new_string": "n", "at": 3}]
-    found = shortened_arguments({"path": "a.py", "edits": edits}, "old input", OLD)
+    call = Call("c", "Post", {"path": "a.py", "edits": edits})
+    [stub] = shortened(Content("assistant", [call]), lambda text: OLD.cut(text, "old input"))
+    found = stub["input"]
     assert list(found) == ["path", "edits"] and list(found["edits"][0]) == ["old_string", "new_string", "at"]
     assert found["edits"][0]["old_string"] == f"{'o' * 120}\n[old input: 800 characters were cut here]\n{'o' * 80}"
     assert edits[0]["old_string"] == "o" * 1000

@@ -1,20 +1,24 @@
-"""Abridging: messages of any shape made shorter, as stubs that keep all but the words."""
+"""Messages of any shape made shorter, as stubs that keep all but the words; and results that are masked."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from ctxkit import Log
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
-from ctxkit.cut.shorten.shorten_messages import abridge
+from ctxkit.cut.compact_plan import CompactGoal, plan_compact, whole
+from ctxkit.cut.shorten.shorten import Masked, abridge, mask, masked
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_lines import lines
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import stubbed
+from tests.cut.test_trim import run
 
 LONG = "\n".join(f"line {n} says something of cart {n % 9}" for n in range(300))
 
@@ -89,7 +93,7 @@ def test_the_longest_first() -> None:
 
 def test_a_few_tokens_hold_the_beginning() -> None:
     """There is no room to say how much is left out, so a mark alone says that something is."""
-    assert made(12, USER)[1] == {1: "line 0 say […]"}
+    assert made(12, USER)[1] == {1: "line 0 says […]"}
 
 
 def test_what_cannot_be_so_short() -> None:
@@ -130,10 +134,10 @@ def test_thinking_beside_a_call_keeps_its_beginning() -> None:
     records = [_thinks("", tool_calls=CALLS), {"role": "tool", "tool_call_id": "b", "content": "ok"}, _thinks("Done.")]
     contents, _ = made(60, *records)
     thought, call = contents[0].parts
-    assert isinstance(thought, Thinking) and thought.text == "I think […]" and isinstance(call, Call)
+    assert isinstance(thought, Thinking) and thought.text == "I think o […]" and isinstance(call, Call)
     assert (call.id, call.arguments) == ("b", {"path": "a.py"})
     [line] = lines([contents[0]])
-    assert line["reasoning_content"] == "I think […]" and line["tool_calls"][0]["id"] == "b"
+    assert line["reasoning_content"] == "I think o […]" and line["tool_calls"][0]["id"] == "b"
 
 
 @pytest.mark.parametrize("more", [{"signature": "c2ln"}, {"id": "rs_1"}, {"encrypted_content": "eA=="}])
@@ -160,3 +164,40 @@ def test_short_texts_fill_what_they_may_have() -> None:
         assert sizes[-1] <= tokens or sizes[-1] == sum(measure(1, content_of(record)) for record in records)
     short = [size for size in sizes if size <= 40]
     assert short == sorted(short)
+
+
+def test_results_alone() -> None:
+    """A message with results, each with what that saves; words, calls, and what is a stub already are none."""
+    log = Log.open(io.BytesIO(run()))
+    found = plan_compact(log, whole(log), CompactGoal(30, strategy="mask"))
+    going = [name for name in found.going if isinstance(name, int)]
+    masks = list(found.maskable())
+    assert [one.name for one in masks] == [n for n in going if log.messages[n - 1].results]
+    assert all(0 < one.saves < found.tokens[one.name] for one in masks) and "left out]" in str(masks[0].stub)
+    log.compact(target=30, strategy="mask", force=True)
+    left = plan_compact(log, whole(log), CompactGoal(30, strategy="mask"))
+    assert not {one.name for one in left.maskable()} & set(map(int, log.ledger.entries[-1].body["stubs"]))
+
+
+@pytest.mark.parametrize(("need", "names"), [(0, []), (1, [2]), (10, [2]), (11, [2, 6]), (15, [2, 6]), (99, [2, 6, 8])])
+def test_the_oldest_first(need: int, names: list[int]) -> None:
+    """Until enough is saved; what would be longer is left alone."""
+    some = [Masked(2, "a", 10), Masked(4, "b", -3), Masked(6, "c", 5), Masked(8, "d", 5)]
+    assert list(mask(some, need)) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "tool", "text", "pictures", "failed"),
+    [
+        ("[Read: 2 lines left out]", "Read", "a\nb", 0, False),
+        ("[Read: 2 lines left out]", "Read", "a\nb\n", 0, False),
+        ("[Bash failed: 1 line left out]", "Bash", "no", 0, True),
+        ("[result: 0 lines left out]", "", "", 0, False),
+        ("[shot: 1 picture left out]", "shot", "", 1, False),
+        ("[shot: 1 line and 2 pictures left out]", "shot", "x", 2, False),
+        ("[Read: 1,200 lines left out]", "Read", "x\n" * 1200, 0, False),
+    ],
+)
+def test_words(words: str, tool: str, text: str, pictures: int, failed: bool) -> None:
+    """Which tool, how much there was, and whether it had failed."""
+    assert masked(tool, text, pictures, failed=failed) == words

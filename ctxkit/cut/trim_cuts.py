@@ -2,8 +2,9 @@
 
 Results of tools come first: superseded ones, then stale ones, the oldest first; on request also arguments of old calls.
 Large units can be shortened however new they are, and a long first message down to FIRST tokens. This module decides
-the order and the texts; `cut/trim_plan.py` decides how many are shortened. A summary is shortened by lines
-(`cut/shorten/summary_lines.py`). What was shortened before can be shortened further, always from its original text.
+the order and how much of a text stays; `cut/trim_plan.py` decides how many are shortened. A summary is shortened by
+lines (`cut/shorten/summary_lines.py`). What was shortened before can be shortened further, always from its original
+text.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from ctxkit.content.calls import Calls
 from ctxkit.core.board import LeftOut
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name
-from ctxkit.core.messages import Call, Content, Image, Message, Result, Text
+from ctxkit.core.messages import Content, Message, Result, Text
+from ctxkit.cut.shorten.shorten import shortened
+from ctxkit.cut.shorten.shorten_text import longest
 from ctxkit.cut.shorten.summary_lines import SummaryLines
 from ctxkit.cut.trim_plan import LONG, TrimRank, TrimUnit, Truncation
-from ctxkit.logfile.open import words
-from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
+from ctxkit.logfile.stubs import stubbed
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
@@ -36,14 +38,14 @@ class TextEnds(NamedTuple):
     tail: int
     share: float = 0.0
 
-    def of(self, text: str) -> tuple[int, int] | None:
-        """How many characters of the start and the end of `text` are kept; None if all are."""
+    def cut(self, text: str, reason: str) -> str:
+        """`text` with a line that describes the cut in place of its middle; the text itself if it is short."""
         size = len(text)
-        if size < 2 * (self.head + self.tail):
-            return None
         head = max(self.head, int(size * self.share * HEAD))
         tail = max(self.tail, int(size * self.share * (1 - HEAD)))
-        return (head, tail) if head + tail < size else None
+        if size < 2 * (self.head + self.tail) or head + tail >= size:
+            return text
+        return f"{text[:head]}\n[{reason}: {size - head - tail:,} characters were cut here]\n{text[-tail:]}"
 
 
 STALE, OLD, LEAST = TextEnds(300, 200), TextEnds(120, 80), TextEnds(30, 20)
@@ -60,10 +62,8 @@ LEAST_USEFUL, LONG_TEXT = "without its least useful lines", "long text"
 PART_OF_HEAD = "without its least useful lines and a part of its head"
 ENDS = {**dict.fromkeys((OLD_RESULT, LARGE_RESULT, LONG_FIRST, LEAST_USEFUL, PART_OF_HEAD), STALE), LONG_TEXT: LEAST}
 """What is kept of a text that is shortened for this reason; for every other OLD."""
-LEVELS = 100
-"""The most levels of nested arguments: more than any tool has, and far fewer than the interpreter's limit."""
-STEPS, CLOSE = 6, 0.05
-"""How many tries find how much of a text fits, and the share of the room that may stay free."""
+CLOSE = 0.05
+"""The share of the room that may stay free."""
 
 
 class Shortening:
@@ -140,30 +140,18 @@ class Shortening:
 
     def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """A cut of the same message that keeps more of each text, by up to `tokens`; None if a few tries find none."""
-        content = unshortened(self.log, cut.name)
-        ends = ENDS.get(cut.reason, OLD)
-        found, target = None, max(1, cut.saves - tokens)
-        aim = (
-            target + (cut.saves - target) * CLOSE / 2
-        )  # not at the limit itself: a try that just fails would draw all others to it
-        # kept share, tokens saved above the aim: all of a message that was shortened before is more than it has now
-        low, high = (0.0, cut.saves - aim), (1.0, self.saves(cut.name, content) - aim)
-        below: bool | None = None
-        for _ in range(STEPS):
-            share = low[0] + (high[0] - low[0]) * low[1] / max(1, low[1] - high[1])
-            stub = self._stub(content, cut.reason, ends._replace(share=share))
+        content, ends = unshortened(self.log, cut.name), ENDS.get(cut.reason, OLD)
+
+        def make(more: float) -> tuple[int, Truncation]:
+            stub = self._stub(content, cut.reason, ends._replace(share=more / cut.saves))
             saves = 0 if stub is None else self.saves(cut.name, stubbed(content, stub))
-            if saves < target:  # halving the other end keeps the tries from coming from one side alone
-                low, high = (low[0], low[1] / 2 if below is False else low[1]), (share, saves - aim)
-                below = False
-                continue
-            low, high = (share, saves - aim), (high[0], high[1] / 2 if below else high[1])
-            below = True
-            if saves < cut.saves:
-                found = cut._replace(stub=stub, saves=saves)
-                if saves - target <= tokens * CLOSE:
-                    break
-        return found
+            return -saves, cut._replace(stub=stub, saves=saves)
+
+        # all of a message that was shortened before is more than it has now
+        whole = (cut.saves, -self.saves(cut.name, content))
+        room = -max(1, cut.saves - tokens)
+        found = longest(make, room, least=(0, -cut.saves), most=whole, slack=CLOSE * tokens)
+        return found if found is not None and found.saves < cut.saves else None
 
     def _old_inputs(self) -> Iterator[Truncation]:
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.calls]
@@ -208,13 +196,8 @@ class Shortening:
         """The stub of a message that is shortened for this reason; None if nothing in it is long enough."""
         if reason in (LEAST_USEFUL, PART_OF_HEAD):
             whole = reason == LEAST_USEFUL
-            return of_words(content, lambda text: self._fewer_lines(text, ends.share, whole_head=whole))
-        kinds = {type(part) for part in content.parts}
-        if reason in (OLD_INPUT, LARGE_INPUT) or (Call in kinds and Result not in kinds):
-            return _of_calls(content, reason, ends)
-        if reason == LONG_FIRST or Result not in kinds:
-            return of_words(content, lambda text: _ends_of(text, reason, ends))
-        return _of_results(content, reason, ends)
+            return shortened(content, lambda text: self._fewer_lines(text, ends.share, whole_head=whole))
+        return shortened(content, lambda text: ends.cut(text, reason))
 
     def _fewer_lines(self, text: str, share: float, *, whole_head: bool) -> str:
         """The head of a summary, and its most useful lines: about this share of its characters."""
@@ -241,65 +224,3 @@ def unshortened(log: WritableLog, name: Name) -> Content:
     """A message as it was before any op shortened it. Parts of it that ops left out stay out."""
     one = entry(log.state(), name)
     return log.full(structs.replace(one, stub=LeftOut(one.stub.parts) if isinstance(one.stub, LeftOut) else None))
-
-
-def _of_results(content: Content, reason: str, ends: TextEnds) -> Any:
-    stubs = [
-        of_result(part, said)
-        for part in content.parts
-        if isinstance(part, Result) and (said := _shortened(part, reason, ends)) is not None
-    ]
-    if not stubs:
-        return None
-    return stubs[0]["content"] if len(content.parts) == 1 else stubs
-
-
-def _of_calls(content: Content, reason: str, ends: TextEnds) -> Any:
-    stubs = []
-    for part in content.parts:
-        if isinstance(part, Call):
-            brief = shortened_arguments(part.arguments, reason, ends)
-            if brief != part.arguments and (isinstance(part.arguments, dict) or _takes_text(part)):
-                stubs.append(of_call(part, brief))
-    return stubs or None
-
-
-def shortened_arguments(value: Any, reason: str, ends: TextEnds, levels: int = LEVELS) -> Any:
-    """Shortens each long text in arguments, and keeps the keys and the types of values. Values nested more than
-    `levels` deep are not changed.
-    """
-    if isinstance(value, str):
-        return _ends_of(value, reason, ends)
-    if not levels:
-        return value
-    if isinstance(value, dict):
-        return {key: shortened_arguments(inner, reason, ends, levels - 1) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [shortened_arguments(inner, reason, ends, levels - 1) for inner in value]
-    return value
-
-
-def _takes_text(call: Call) -> bool:
-    """Whether any text is valid as the arguments of this call."""
-    return isinstance(call.arguments, str) and (call.raw or {}).get("type") == "custom_tool_call"
-
-
-def _shortened(result: Result, reason: str, ends: TextEnds) -> str | None:
-    """The shortened text of a result; None if it is short."""
-    inner = result.content if isinstance(result.content, list) else []
-    text = "\n".join(words(Content("tool", [result])))
-    pictures = sum(isinstance(part, Image) for part in inner)
-    brief = _ends_of(text, reason, ends)
-    if pictures:
-        what = f"{pictures} pictures were" if pictures > 1 else "a picture was"
-        return "\n".join(filter(None, [brief, f"[{reason}: {what} cut]"]))
-    return brief if brief != text else None
-
-
-def _ends_of(text: str, reason: str, ends: TextEnds) -> str:
-    """`text` with a line that describes the cut in place of its middle; the text itself if it is short."""
-    found = ends.of(text)
-    if found is None:
-        return text
-    head, tail = found
-    return f"{text[:head]}\n[{reason}: {len(text) - head - tail:,} characters were cut here]\n{text[-tail:]}"
