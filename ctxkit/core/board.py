@@ -132,6 +132,15 @@ class Board:
         self._flagged: Flags = NOTHING, NOTHING
         self._unread: list[Flags] = []
         """Flags that are not in `_flagged` yet."""
+        self._unions: dict[bool, Names] = {}
+        """What `hidden` (True) and `absent` (False) gave: kept as long as names are only taken out."""
+
+    def copy(self) -> Board:
+        """A board of its own with the same effects, which takes on those of further ops."""
+        found = Board()
+        for name, held in vars(self).items():
+            setattr(found, name, held.copy() if isinstance(held, dict | list | set | IntervalIndex) else held)
+        return found
 
     @property
     def outs(self) -> list[Exclusion]:
@@ -270,6 +279,7 @@ class Board:
             if (boundaries or not out.boundary) and out.names.meets(names):
                 left = msgspec.structs.replace(out, names=out.names - names)
                 self._note(self._give_back, number, out, names)
+                self._unions.clear()
                 if left.names:
                     self._outs[number] = left
                 else:
@@ -292,6 +302,9 @@ class Board:
     def _put_out(self, number: int, out: Exclusion) -> None:
         if not out.names:
             return
+        for hiding, union in self._unions.items():
+            if hiding or out.kind not in HIDING:
+                self._unions[hiding] = union | out.names
         self._outs[number] = out
         self._held.put(number, out.names)
         if out.kind == "compact":
@@ -300,6 +313,7 @@ class Board:
     def _drop_out(self, number: int) -> None:
         out = self._outs.pop(number, None)
         if out is not None:
+            self._unions.clear()
             self._held.drop(number)
             if out.kind == "compact":
                 self._compacts.pop(out.source, None)
@@ -349,9 +363,11 @@ class Board:
         return self._union(hiding=True)
 
     def _union(self, *, hiding: bool) -> Names:
-        outs = [out.names for out in self._outs.values() if hiding or out.kind not in HIDING]
-        pairs = chain.from_iterable(names.numbers.pairs() for names in outs)
-        return Names(Ranges(pairs), chain.from_iterable(names.items for names in outs))
+        if hiding not in self._unions:
+            outs = [out.names for out in self._outs.values() if hiding or out.kind not in HIDING]
+            pairs = chain.from_iterable(names.numbers.pairs() for names in outs)
+            self._unions[hiding] = Names(Ranges(pairs), chain.from_iterable(names.items for names in outs))
+        return self._unions[hiding]
 
 
 def _joined(older: Flags, newer: Flags) -> Flags:

@@ -25,6 +25,15 @@ class IntervalIndex(Generic[K]):
         self._items: dict[ItemName, set[K]] = {}
         self._names: dict[K, Names] = {}
 
+    def copy(self) -> IntervalIndex[K]:
+        """The same sets, as an index of its own."""
+        found = IntervalIndex[K]()
+        for level, blocks in self._levels.items():
+            found._levels[level] = {block: set(keys) for block, keys in blocks.items()}
+        found._items = {item: set(keys) for item, keys in self._items.items()}
+        found._names = self._names.copy()
+        return found
+
     def put(self, key: K, names: Names) -> None:
         """The set `key` has these names now."""
         self.drop(key)
