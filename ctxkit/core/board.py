@@ -125,6 +125,8 @@ class Board:
         self._flagged: Flags = NOTHING, NOTHING
         self._unread: list[Flags] = []
         """Flags that are not in `_flagged` yet, the newest last."""
+        self._unions: dict[bool, Names] = {}
+        """What `hidden` (True) and `absent` (False) gave: kept as long as names are only taken out."""
 
     def copy(self) -> Board:
         """Another one that is the same, and changes by itself."""
@@ -256,6 +258,7 @@ class Board:
             out = self._outs[number]
             if (boundaries or not out.boundary) and out.names.meets(names):
                 left = msgspec.structs.replace(out, names=out.names - names)
+                self._unions.clear()
                 if left.names:
                     self._outs[number] = left
                 else:
@@ -267,6 +270,9 @@ class Board:
     def _put_out(self, number: int, out: Exclusion) -> None:
         if not out.names:
             return
+        for hiding, union in self._unions.items():
+            if hiding or out.kind not in HIDING:
+                self._unions[hiding] = union | out.names
         self._outs[number] = out
         self._held.put(number, out.names)
         self.changed.append(out.names)
@@ -276,6 +282,7 @@ class Board:
     def _drop_out(self, number: int) -> None:
         out = self._outs.pop(number, None)
         if out is not None:
+            self._unions.clear()
             self._held.drop(number)
             self.changed.append(out.names)
             if out.kind == "compact":
@@ -310,7 +317,10 @@ class Board:
         return self._union(hiding=True) if among is None else joined([out.names for out in self.holding(among)])
 
     def _union(self, *, hiding: bool) -> Names:
-        return joined([out.names for out in self._outs.values() if hiding or out.kind not in HIDING])
+        if hiding not in self._unions:
+            outs = [out.names for out in self._outs.values() if hiding or out.kind not in HIDING]
+            self._unions[hiding] = joined(outs)
+        return self._unions[hiding]
 
 
 def _joined(older: Flags, newer: Flags) -> Flags:

@@ -92,6 +92,26 @@ class Ledger(msgspec.Struct):
         return [e for e in self.entries if e.op is None and not e.fault and not e.void]
 
 
+def build_on(ledger: Ledger, transcript: Transcript) -> Ledger | None:
+    """The ledger of a transcript that goes on where that of `ledger` ended; None if what came may change what was
+    before: an undo, a repeated id, an op that belongs to another place.
+    """
+    count = len(ledger.entries)
+    if count and (len(transcript.ops) < count or transcript.ops[count - 1] is not ledger.entries[-1].line):
+        return None
+    if len(transcript.ops) == count:
+        return ledger
+    new = build(msgspec.structs.replace(transcript, ops=transcript.ops[count:]))
+    if len(new.entries) < len(transcript.ops) - count:
+        return None
+    for entry in new.entries:
+        again = entry.id in ledger.by_id or completed(entry, ledger.by_id)
+        if again or entry.void or entry.line.sidecar or isinstance(entry.op, Undo):
+            return None
+        entry.number += count
+    return Ledger([*ledger.entries, *new.entries], ledger.by_id | new.by_id, ledger.damage)
+
+
 def build(transcript: Transcript) -> Ledger:
     """Orders, numbers and parses the ops of a transcript, drops repeated ones, and voids the undone ones."""
     placed = [(_place(line, transcript), line) for line in transcript.ops]

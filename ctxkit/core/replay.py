@@ -88,6 +88,42 @@ def fold(
     return state
 
 
+ALONE = Rewind | Interrupted | Window
+"""Ops that look at earlier ones in another way than by what these left on the board."""
+
+
+def fold_on(
+    state: State, transcript: Transcript, ledger: Ledger, identity: Callable[[int], str] | None = None, *,
+    force: bool = False,
+) -> State | None:  # fmt: skip
+    """The state of a log that grew since `state`: only what came is played. None if that is not enough: then `fold`.
+
+    `ledger` is one of `build_on`. The same as `fold` says, at the price of what is new: a rolling context asks for it
+    after each message. `force`: as in `fold`, which says what is raised too.
+    """
+    before = state.ledger.entries
+    same = transcript.messages is state.transcript.messages and len(transcript.messages) >= state.count
+    known = ledger.entries[: len(before)]
+    goes_on = len(known) == len(before) and (not before or known[-1] is before[-1])
+    if not same or not goes_on or transcript.view or state.warnings:
+        return None
+    new = ledger.entries[len(before) :]
+    if any(entry.op is None or isinstance(entry.op, ALONE) for entry in new):
+        return None
+    if len(transcript.messages) != state.count and any(_takes_steps(entry.op) for entry in ledger.entries):
+        return None
+    for entry in () if force else new:
+        check(entry, "", transcript, identity)
+    found = state.grown(transcript, ledger)
+    play_all(Fold(found), [(entry.when, entry.number, entry) for entry in new], len(ledger.entries) + 1)
+    return found
+
+
+def _takes_steps(op: Op | None) -> bool:
+    """Whether what an op took out depends on messages after it, which may join a step of its."""
+    return isinstance(op, Clear) and op.agent is not None
+
+
 def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
     """Apply all of `events` that no later one undoes."""
     left_out = undone(folder.state, events, after_ops)

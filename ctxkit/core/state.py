@@ -139,6 +139,26 @@ class State:
         found.ended, found.boundaries, found.dropped = {}, [], {}
         return found
 
+    def grown(self, transcript: Transcript, ledger: Ledger) -> State:
+        """The state over a transcript with more messages at its end, before the further ops of `ledger` are applied.
+
+        What is known of the messages so far is taken over, so that a new one costs what it brings.
+        """
+        found = copy(self) if ledger is self.ledger else self.copied()
+        found.transcript, found.ledger = transcript, ledger
+        if len(transcript.messages) == self.count:
+            return found
+        found.count = len(transcript.messages)
+        found.order = range(1, found.count + 1)
+        known = vars(found)
+        for name in ("messages", "numbers", "preamble", "last", "_openers", "_blocks"):
+            known.pop(name, None)
+        if "steps" in known:
+            found.steps = self.steps.grown(transcript.messages[self.count :])
+        if "times" in known:
+            found.times = self.times.grown(transcript.messages)
+        return found
+
     @cached_property
     def _openers(self) -> list[int]:
         """The messages that open a turn, ascending."""

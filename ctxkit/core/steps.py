@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from copy import copy
 
 from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Message
@@ -30,7 +31,20 @@ class Steps:
         """Of each message that answers one call, by number, what made it; else 0."""
         self._callers: dict[tuple[int, str], int] = {}
         """(message number, call id) of one of several answers in a message -> what made the call."""
-        open_calls: dict[str, int] = {}
+        self._open: dict[str, int] = {}
+        """Calls without a result so far, with the numbers of their messages."""
+        self._add(messages)
+
+    def grown(self, messages: Iterable[Message]) -> Steps:
+        """These steps with those of more messages at the end. Copies columns of numbers, and looks at the new only."""
+        found = copy(self)
+        for name, held in vars(self).items():
+            setattr(found, name, copy(held))
+        found._add(messages)
+        return found
+
+    def _add(self, messages: Iterable[Message]) -> None:
+        open_calls = self._open
         for message in messages:
             if message.results:
                 for call in message.results:

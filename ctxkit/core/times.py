@@ -77,12 +77,24 @@ class MessageTimes:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
 
+    def grown(self, messages: Sequence[Message]) -> MessageTimes:
+        """The times of `messages`, which begin with those of this object; of the further ones alone, if all were
+        read.
+        """
+        found = MessageTimes(messages)
+        if "_all" in vars(self):
+            found._all = found._read(*self._all)
+        return found
+
     @cached_property
     def _all(self) -> tuple[array[float], float]:
         """The time of each message, 8 bytes each; NaN where there is none. And the newest."""
-        found = array("d")
-        newest = nan
-        for message in self._messages:
+        return self._read(array("d"), nan)
+
+    def _read(self, known: array[float], newest: float) -> tuple[array[float], float]:
+        """All times, of which the first are known."""
+        found = known[:]
+        for message in self._messages[len(known) :]:
             moment = written(message.ts)
             if moment is None:
                 moment = newest

@@ -15,10 +15,10 @@ from typing import Any, Self, TypeVar, cast
 import msgspec
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.ledger import build
+from ctxkit.core.ledger import build, build_on
 from ctxkit.core.messages import Text
 from ctxkit.core.ops import Edit, LogPosition, Op, Restore, parse, to_body
-from ctxkit.core.replay import fold
+from ctxkit.core.replay import fold, fold_on
 from ctxkit.core.roles import SIDES, known, nearest, side
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
@@ -120,7 +120,10 @@ class AppendableLog(OpenLog):
             for one in (*self.through, *ops)
         ]
         more = msgspec.structs.replace(transcript, ops=[*there, *lines])
-        return fold(more, build(more), force=True)
+        known = None if self._state is None or self.at is not None or self.force else self._state
+        longer = None if known is None else build_on(known.ledger, more)
+        found = None if known is None or longer is None else fold_on(known, more, longer, force=True)
+        return found or fold(more, build(more), force=True)
 
     def _beside(self) -> bool:
         """Whether the next op belongs to a sidecar's ops; those given for a stream (--sidecar) are copied out with
@@ -237,8 +240,9 @@ class AppendableLog(OpenLog):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was appended since, by us or others."""
+        """Read what was appended since, by us or others. The next state goes on from the newest one."""
         self.opening = reread(self.opening)
+        self._earlier = self._earlier if self._state is None or self.at is not None else self._state
         self._state = self._ledger = None
 
     def afresh(self) -> Self:

@@ -21,9 +21,9 @@ from ctxkit.core.chain import ChainBreak, breaks
 from ctxkit.core.context import Bounds, Entry, Projection, entries, entry, listed, shown_names
 from ctxkit.core.derive.usage import MARK, Figures, Fit, RequestUsage, usage, window
 from ctxkit.core.item_names import Name, Names
-from ctxkit.core.ledger import Ledger, LedgerEntry, build
+from ctxkit.core.ledger import Ledger, LedgerEntry, build, build_on
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
-from ctxkit.core.replay import fold
+from ctxkit.core.replay import fold, fold_on
 from ctxkit.core.select import NoLimit, Planning, Rank, RankedMessages, SearchLimit, Selection, resolve
 from ctxkit.core.sets.prefix import FirstMessages
 from ctxkit.core.state import State
@@ -111,6 +111,8 @@ class OpenLog:
         """Whether the log is only looked at: then a missing file of the config is a notice and not an error."""
         self._state: State | None = None
         self._ledger: Ledger | None = None
+        self._earlier: State | None = None
+        """The newest state before the log grew, from which the next one goes on."""
 
     @classmethod
     def open(
@@ -198,7 +200,8 @@ class OpenLog:
     def ledger(self) -> Ledger:
         """The ops, numbered, with those that are void."""
         if self._ledger is None:
-            self._ledger = build(self.transcript)
+            known = None if self._earlier is None else build_on(self._earlier.ledger, self.transcript)
+            self._ledger = known or build(self.transcript)
         return self._ledger
 
     def breaks(self) -> list[ChainBreak]:
@@ -216,7 +219,9 @@ class OpenLog:
         if self._state is None:
             transcript, ledger = (self.transcript, self.ledger) if self.at is None else self.back_to(self.at)
             try:
-                self._state = fold(transcript, ledger, self.identity, force=self.force)
+                if self._earlier is not None and self.at is None and not self.force:
+                    self._state = fold_on(self._earlier, transcript, ledger, self.identity)
+                self._state = self._state or fold(transcript, ledger, self.identity, force=self.force)
             except (Misfit, DamagedOp) as error:
                 error.message = f"{self.opening.name}: {error.message}"
                 raise

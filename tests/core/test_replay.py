@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from unittest import mock
 
+import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ctxkit.api.working_copy import in_memory
 from ctxkit.core import state as state_module
+from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import build as build_ledger
+from ctxkit.core.ops import Trim, to_body
 from ctxkit.core.replay import fold
+from ctxkit.core.transcript import OpLine
 from ctxkit.errors import DamagedOp, Misfit
-from tests import build
+from tests import build, lawful
 from tests.core.plain import PlainBoard
 from tests.effort import examples
 
+UNDOS = st.builds(lawful.Command, st.sampled_from(["undo", "redo", "mark", "rewind"]))
 NUMBERS = st.sampled_from(["1", "2-4", "3,6", "5-8", "7-9", "4"])
 PLACES = st.integers(1, 8)
 OPS = st.one_of(
@@ -134,6 +140,42 @@ def picture(state: build.State) -> list[object]:
     board = state.board
     words = {str(name): item.message for name, item in board.items.items() if name in state.shown()}
     return [build.shown(state), words, board.stubs, str(board.protected), state.windows, [m.op for m in state.marks]]
+
+
+@given(records=lawful.conversations(), commands=st.lists(lawful.COMMANDS | lawful.TO_COME | UNDOS, max_size=12))
+@example(
+    records=[{"role": "user", "content": "long " * 99}] * 9,
+    commands=[lawful.Command(name, 4, 2) for name in ("protect", "mark", "compact", "forget", "rewind", "undo")],
+)
+@settings(max_examples=examples(150), deadline=None)
+def test_a_log_that_grows_is_not_replayed_anew(records: lawful.Records, commands: list[lawful.Command]) -> None:
+    """After each op and each message its state, and a view of it with an op, is what a replay of the whole has; and
+    the state before is as it was.
+    """
+    log = in_memory()
+    log.clock = lambda: lawful.NOW
+    records = list(records)
+    for step in (*commands, *records):  # both while there are some, in turns
+        before = log.state(), seen(log.state())
+        if records:
+            log.add_message(records.pop(0), as_it_is=True)
+            assert seen(log.state()) == seen(fold(log.transcript, build_ledger(log.transcript)))
+        if isinstance(step, lawful.Command):
+            lawful.tried(log, step)
+        assert seen(log.state()) == seen(fold(log.transcript, build_ledger(log.transcript)))
+        made = log.stamp(Trim(at=log.here(), ids=str(Names.of(list(log.state().shown())[:2])), stubs={"3": "short"}))
+        lines = [*log.transcript.ops, OpLine(to_body(made), log.transcript.rows, len(log.messages))]
+        whole = msgspec.structs.replace(log.transcript, ops=lines)
+        assert seen(log.state_with(made)) == seen(fold(whole, build_ledger(whole), force=True))
+        assert seen(before[0]) == before[1]
+
+
+def seen(state: build.State) -> list[object]:
+    """All that later ops and contexts depend on."""
+    steps = [state.steps.members(n) for n in range(1, state.count + 1)]
+    kept = [state.board.keys, state.board.effective, state.ended, state.boundaries, state.representation]
+    absent, numbers = state.board.absent(), [entry.number for entry in state.ledger.entries]
+    return [*picture(state), *map(repr, kept), absent, numbers, state.dropped.keys(), steps, state.last, state.warnings]
 
 
 def test_force_folds_what_does_not_fit() -> None:
