@@ -53,7 +53,7 @@ COMMANDS = [
     "protect log.jsonl 1",
     "unprotect log.jsonl 1",
     "undo log.jsonl",
-    "redo log.jsonl",
+    "undo log.jsonl --redo",
     "window log.jsonl 2h",
     "window log.jsonl off",
     "check log.jsonl",

@@ -97,7 +97,7 @@ OPS: dict[str, tuple[str, ...]] = {
     "edit-plain": ("EDITOR='sed -i s/brief/short/' ctxkit edit LOG --plain",),
     "edit-some": ("EDITOR='sed -i s/aside/idea/' ctxkit edit LOG --last 3x",),
     "undo": ("ctxkit forget LOG 4-5", "ctxkit compact LOG --target 45% --keep-last 1", "ctxkit undo LOG 1"),
-    "redo": ("ctxkit forget LOG 4-5", "ctxkit undo LOG", "ctxkit redo LOG"),
+    "redo": ("ctxkit forget LOG 4-5", "ctxkit undo LOG", "ctxkit undo LOG --redo"),
     "restore": ("ctxkit snapshot LOG -m kept", "ctxkit forget LOG 3-9", "ctxkit restore LOG latest"),
     "restore-place": (
         EDITED, "ctxkit snapshot LOG -m kept", "ctxkit forget LOG 3-9", "ctxkit restore LOG latest",
@@ -125,7 +125,7 @@ CHAIN = (
     "ctxkit mark LOG start", "ctxkit protect LOG 7", "ctxkit window LOG 48h", "ctxkit forget LOG 15-16",
     "ctxkit recall LOG 15 --apply", "ctxkit add LOG 'And the host?'", "ctxkit add LOG localhost --role assistant",
     "ctxkit compact LOG --strategy mask --keep-last 1 --target 60%", "ctxkit snapshot LOG -m middle",
-    "ctxkit compact LOG --target 50% --keep-last 2 --force", "ctxkit undo LOG", "ctxkit redo LOG",
+    "ctxkit compact LOG --target 50% --keep-last 2 --force", "ctxkit undo LOG", "ctxkit undo LOG --redo",
     "ctxkit unprotect LOG 7", "ctxkit forget LOG --images --yes", "ctxkit add LOG 'Name the timeout.'",
     "ctxkit trim LOG --max-tokens 600", "ctxkit remember LOG 10-21", EDITED, "ctxkit mark LOG late",
     "ctxkit add LOG wrong", "ctxkit rewind LOG late", "ctxkit restore LOG middle", "ctxkit undo LOG 4",

@@ -308,6 +308,7 @@ FLAGS: dict[str, Flag] = {
                 "for the whole dataset, from the start.",
             },
         ),
+        Flag("--redo", "Undo the newest undo, whatever was written since."),
         Flag("--regex", "TEXT is a regular expression; ^ and $ are ends of lines."),
         Flag("--repair", "With --archive: read all copies, and make damaged ones anew."),
         Flag("--replace", "The context becomes exactly the snapshot; everything else leaves it."),

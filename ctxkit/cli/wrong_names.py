@@ -41,6 +41,7 @@ OTHERWISE = {
     "version": "ctxkit --version?",
     "upgrade": "by what it was installed with: pipx upgrade ctxkit",
     "update": "by what it was installed with: pipx upgrade ctxkit",
+    "redo": "ctxkit undo --redo?",
     "unforget": "ctxkit undo, or ctxkit recall --apply?",
     "fork": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",
     "branch": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",

@@ -62,7 +62,7 @@ checkpoint LOG                 0      0       0     1      66     66   65    65 
 snapshots LOG                  0      0       0     0      66     66    0     0    0      0       0      0      0   66       66   66      66
 tool call LOG -                0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 watch LOG --once               0      0       0     0      66     66   65    65    2      0       0      0      0   66       66   66      66
-redo LOG                       1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
+undo LOG --redo                1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
 """  # noqa: E501  # a table is read in columns
 """Rows: a call; columns: situations."""
 

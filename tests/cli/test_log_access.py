@@ -34,7 +34,7 @@ WRITERS = [
     ["window", "-", "8h"],
     ["window", "-", "off"],
     ["undo", "-"],
-    ["redo", "-"],
+    ["undo", "-", "--redo"],
 ]
 LOG = PREPARED + lines(message("user", "later", 20), message("assistant", "so be it", 21))
 IDS = [" ".join(words) for words in WRITERS]
@@ -302,7 +302,7 @@ def test_an_agent_and_a_sidecar(session: Path, tmp_path: Path) -> None:
 
 
 CHANGES = [
-    ["edit", "--draft", "DRAFT"], ["forget", "3"], ["undo"], ["redo"],
+    ["edit", "--draft", "DRAFT"], ["forget", "3"], ["undo"], ["undo", "--redo"],
     ["remember", "6-11"], ["recall", "3", "--apply"], ["clear"], ["undo"],
     ["compact", "2-8"], ["undo"], ["forget", "6"], ["restore", "latest", "--replace"],
     ["trim", "--max-tokens", "120"],

@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "snapshots": ((), ()), "restore": (("--replace",), ("latest",)),
     "mark": ((), ("here",)), "forget": ((), ("3",)), "edit": (("--print",), ()),
     "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
-    "undo": ((), ()), "redo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
+    "undo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
     "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),
     "salvage": (("-o", "-"), ()), "recover": (("--yes",), ()), "tool": (("call",), ("-",)),
     "watch": (("--once",), ()), "metrics": ((), ()), "memory": (("extract",), ()),
@@ -36,7 +36,6 @@ ALSO = {
     "diff": {0, 1},
     "init": {73},
     "rewind": {0, 1},
-    "redo": {0, 1},
     "trim": {0, 1},
     "compact": {0, 1},
 }

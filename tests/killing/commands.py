@@ -32,6 +32,8 @@ def words(name: str, log: str, random: Random, draft: Path) -> list[str]:
             return ["restore", log, "latest", "--replace"]
         case "edit":
             return [name, log, "--draft", str(draft)]
+        case "redo":
+            return ["undo", log, "--redo"]
         case "recover":
             return [name, log, "--yes"]
         case _:

@@ -137,8 +137,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit window chat.jsonl add 8h", "widen it"),
         ("ctxkit window chat.jsonl off", "no window"),
     ),
-    "undo": (("ctxkit undo chat.jsonl", "the newest op"), ("ctxkit undo chat.jsonl 2", "op 2")),
-    "redo": (("ctxkit redo chat.jsonl", "the op that was undone last"),),
+    "undo": (
+        ("ctxkit undo chat.jsonl", "the newest op"),
+        ("ctxkit undo chat.jsonl 2", "op 2"),
+        ("ctxkit undo chat.jsonl --redo", "the op that was undone last is in force again"),
+    ),
     "export": (
         ("ctxkit export chat.jsonl --to openai", "a request body"),
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
