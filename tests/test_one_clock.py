@@ -114,7 +114,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What prints something of a log and appends nothing."""
 CHANGES = {
-    "init", "add", "mark", "rewind", "forget", "remember", "clear", "trim", "protect", "unprotect", "undo",
+    "init", "add", "mark", "rewind", "forget", "remember", "clear", "trim", "protect", "undo",
     "snapshot", "checkpoint", "cat", "compact", "restore",
 }  # fmt: skip
 """What they print is their report: no times, but for `cat`, which copies the log byte by byte."""

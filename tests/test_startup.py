@@ -51,7 +51,7 @@ COMMANDS = [
     "checkpoint log.jsonl",
     "edit log.jsonl --print",
     "protect log.jsonl 1",
-    "unprotect log.jsonl 1",
+    "protect log.jsonl 1 --off",
     "undo log.jsonl",
     "undo log.jsonl --redo",
     "window log.jsonl 2h",

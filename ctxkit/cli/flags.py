@@ -150,8 +150,8 @@ FLAGS: dict[str, Flag] = {
             "Also if the command would do nothing, or refuse.",
             on={
                 "compact": "Also if the context is not full, or the target is reached.",
+                "protect": "With --off: also the system preamble.",
                 "resume": "Write a new session even if nothing was changed.",
-                "unprotect": "Also the system preamble.",
             },
         ),
         Flag("--force-replay", "Also apply ops that do not fit the log."),
@@ -257,6 +257,7 @@ FLAGS: dict[str, Flag] = {
             "Print only paths, each followed by a NUL byte.",
             on={"recall": "With -l: end each name with a NUL byte."},
         ),
+        Flag("--off", "Remove the protection."),
         Flag("--once", "One round, then end: for cron."),
         Flag("--oneline", "One line per message."),
         Flag(

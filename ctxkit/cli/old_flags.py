@@ -20,7 +20,7 @@ SHARES = 100
 """The largest number that --target takes as a percentage."""
 LARGEST = 32 << 20
 """Most bytes of a file of tool definitions."""
-CHOOSING = ("show", "recall", "forget", "remember", "edit", "protect", "unprotect")
+CHOOSING = ("show", "recall", "forget", "remember", "edit", "protect")
 """Commands that choose messages, except compact."""
 
 

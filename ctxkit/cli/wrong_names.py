@@ -32,7 +32,6 @@ MEANT = {
     "snapshots": ("backups", "checkpoints"),
     "status": ("count", "info", "size", "stat", "stats", "tokens", "usage", "wc"),
     "trim": ("crop", "cut", "fit", "shorten", "shrink", "truncate"),
-    "unprotect": ("unpin",),
     "why": ("blame", "explain"),
 }
 """Command -> its names in other programs."""
@@ -42,6 +41,8 @@ OTHERWISE = {
     "upgrade": "by what it was installed with: pipx upgrade ctxkit",
     "update": "by what it was installed with: pipx upgrade ctxkit",
     "redo": "ctxkit undo --redo?",
+    "unpin": "ctxkit protect --off?",
+    "unprotect": "ctxkit protect --off?",
     "unforget": "ctxkit undo, or ctxkit recall --apply?",
     "fork": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",
     "branch": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",

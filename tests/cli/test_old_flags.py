@@ -20,7 +20,6 @@ CASES = (
     ("remember LOG --about question --model openai/m -y", "remember LOG --about question --about-model openai/m -y"),
     ("edit LOG --print --about question --model=openai/m", "edit LOG --print --about question --about-model=openai/m"),
     ("protect LOG --about question --model openai/m", "protect LOG --about question --about-model openai/m"),
-    ("unprotect LOG --about question --model openai/m", "unprotect LOG --about question --about-model openai/m"),
     ("tool call LOG call.json --model openai/m", "tool call LOG call.json --about-model openai/m"),
     ("compact LOG --target 30% --model openai/m", "compact LOG --target 30% --summary-model openai/m"),
     ("compact LOG --about question --model openai/m",

@@ -65,7 +65,7 @@ WITHOUT = {"init", "completion", "help", "sessions", "tool", "recall", "config",
            "memory", "metrics", "watch", "fleet", "sql"}  # fmt: skip
 """Commands that take no log, or not as their first word alone."""
 MORE = {
-    "forget": ["1"], "protect": ["1"], "unprotect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],
+    "forget": ["1"], "protect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],
     "why": ["1"], "export": ["--to", "openai"], "salvage": ["-o", "x"], "trim": ["--max-tokens", "100k"],
     "resume": ["--dry-run"],
 }  # fmt: skip

@@ -24,7 +24,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "snapshot": (("-m", "here"), ()), "checkpoint": (("-m", "here"), ()),
     "snapshots": ((), ()), "restore": (("--replace",), ("latest",)),
     "mark": ((), ("here",)), "forget": ((), ("3",)), "edit": (("--print",), ()),
-    "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
+    "protect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
     "undo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
     "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),
     "salvage": (("-o", "-"), ()), "recover": (("--yes",), ()), "tool": (("call",), ("-",)),

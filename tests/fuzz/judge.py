@@ -58,7 +58,7 @@ READERS: tuple[tuple[str, ...], ...] = (
 WRITERS: tuple[tuple[str, ...], ...] = (
     ("forget", "LOG", "2"), ("forget", "LOG", "--last", "1x", "-y"), ("forget", "LOG", "--images", "-y"),
     ("forget", "LOG", "--larger-than", "5", "-y"), ("remember", "LOG", "1-3"), ("protect", "LOG", "2-3"),
-    ("unprotect", "LOG", "1-"), ("trim", "LOG", "--max-tokens", "80"),
+    ("protect", "LOG", "1-", "--off"), ("trim", "LOG", "--max-tokens", "80"),
     ("compact", "LOG", "--force", "--keep-last", "0"),
     ("compact", "LOG", "--force", "--strategy", "mask", "--keep-last", "0"), ("clear", "LOG"), ("undo", "LOG"),
     ("compact", "LOG", "--force", "--strategy", "truncate", "--target", "40%"), ("undo", "LOG", "--redo"),

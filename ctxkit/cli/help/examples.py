@@ -129,8 +129,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "bring message 7 back by removing its #",
         ),
     ),
-    "protect": (("ctxkit protect chat.jsonl 5", "keep message 5"),),
-    "unprotect": (("ctxkit unprotect chat.jsonl 13", "no longer"),),
+    "protect": (
+        ("ctxkit protect chat.jsonl 5", "keep message 5"),
+        ("ctxkit protect chat.jsonl 13 --off", "message 13 no longer"),
+    ),
     "window": (
         ("ctxkit window chat.jsonl", "show the window"),
         ("ctxkit window chat.jsonl 24h", "set it"),

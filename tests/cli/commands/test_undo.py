@@ -10,14 +10,14 @@ from tests.cli.runner import SMALL, ctxkit, good, lines, message, ops, shown, sm
 
 
 @pytest.mark.parametrize("words", [["mark", "a"], ["forget", "3"], ["remember", "6"], ["clear"], ["protect", "5"],
-                                   ["unprotect", "2"], ["window", "1h"]], ids=lambda words: words[0])  # fmt: skip
+                                   ["protect", "2", "--off"], ["window", "1h"]], ids=" ".join)  # fmt: skip
 def test_context_from_before(tmp_path: Path, words: list[str]) -> None:
     """Of the newest op: byte for byte what `show` printed before it; the op is named."""
     path = small(tmp_path)
     before = good("show", path, "--json").out
     good(words[0], path, *words[1:])
     ran = good("undo", path)
-    assert ran.said.splitlines()[-1] == f"Undid op 1 ({words[0]})."
+    assert ran.said.splitlines()[-1] == f"Undid op 1 ({'unprotect' if '--off' in words else words[0]})."
     assert good("show", path, "--json").out == before
     assert path.read_bytes().startswith(SMALL)
 
