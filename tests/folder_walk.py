@@ -85,9 +85,8 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "recover": ("recover LOG --yes", "recover open.jsonl"),
     "metrics": ("metrics .",),
     "tool": ("tool schema --for openai", "tool call LOG -", "tool cleanup LOG"),
-    "completion": ("completion bash",),
     "config": ("config LOG", "config LOG show", "config LOG get limit", "config --user"),
-    "help": ("help show", "help exit-codes"),
+    "help": ("help show", "help exit-codes", "help --completion bash"),
 }
 """Command -> lines of it that change nothing on this machine."""
 CHANGES: dict[str, tuple[str, ...]] = {

@@ -110,7 +110,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "salvage": ("salvage", "LOG"), "watch": ("watch", "LOG", "--once"),
     "metrics": ("metrics", "FOLDER"), "memory": ("memory",), "tool": ("tool", "define"),
     "sql": ("sql", "LOG", "select ts from messages"), "fleet": ("fleet", "sql", "--views"),
-    "export": ("export", "LOG"), "completion": ("completion", "bash"), "help": ("help",),
+    "export": ("export", "LOG"), "help": ("help",),
 }  # fmt: skip
 """What prints something of a log and appends nothing."""
 CHANGES = {

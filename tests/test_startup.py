@@ -60,7 +60,7 @@ COMMANDS = [
     "export log.jsonl --to openai",
     "init new.jsonl",
     "add log.jsonl hello",
-    "completion bash",
+    "help --completion bash",
     "__complete zsh -- rewind log.jsonl b",
     "config log.jsonl",
     "config log.jsonl get now",

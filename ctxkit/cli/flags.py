@@ -111,6 +111,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--clear-at-least", "If anything is cut, save at least N tokens (20k).", "N"),
         Flag("--clear-inputs", "Also shorten long arguments of old calls."),
         Flag("--compact", "Compact logs that are full, in the background, by rules."),
+        Flag("--completion", "Print the script with which this shell completes what is typed.", CHOICES),
         Flag("--context-limit", "The context limit in tokens (128000, 128k).", "N"),
         Flag("--conversation", "Which conversation of a file that holds many.", "N"),
         Flag("-c --count", "Print only the number of hits of each log."),

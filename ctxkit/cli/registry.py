@@ -82,7 +82,6 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("watch", "live", "follow logs while they grow: tokens, pace, what they wait for"),
         CommandEntry("metrics", "live", "figures of all sessions, for Prometheus"),
         CommandEntry("tool", "live", "let a model forget: print the tool's definition, execute its calls"),
-        CommandEntry("completion", "about", "print the completion script of a shell"),
         CommandEntry("config", "set", "show, get, set and unset the settings of a log, or your own"),
         CommandEntry("help", "about", "show examples, options and exit codes of a command"),
     )

@@ -73,7 +73,7 @@ CASES = [
     for situation, code in zip(HEAD.split(), row[26:].split(), strict=True)
 ]
 
-NO_LOG = {"completion", "fleet", "help", "memory", "metrics", "sessions", "sql"}
+NO_LOG = {"fleet", "help", "memory", "metrics", "sessions", "sql"}
 """Commands that take no log, or any number: to `sql` one that cannot be read is a row."""
 
 

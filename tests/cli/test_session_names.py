@@ -61,7 +61,7 @@ def test_recall_in_the_whole_project(home: Path) -> None:
     assert "no session was begun in" in ctxkit("recall", "--here", "port").err
 
 
-WITHOUT = {"init", "completion", "help", "sessions", "tool", "recall", "config", "snapshots", "add", "restore", "edit",
+WITHOUT = {"init", "help", "sessions", "tool", "recall", "config", "snapshots", "add", "restore", "edit",
            "memory", "metrics", "watch", "fleet", "sql"}  # fmt: skip
 """Commands that take no log, or not as their first word alone."""
 MORE = {

@@ -44,7 +44,7 @@ ALSO = {
 
 def test_all_commands_are_called() -> None:
     """Those that take a log."""
-    assert set(CALLS) == set(COMMANDS) - {"help", "completion"}
+    assert set(CALLS) == set(COMMANDS) - {"help"}
 
 
 def run(command: str, name: str) -> Ran:

@@ -239,15 +239,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("ctxkit tool cleanup chat.jsonl", "once the model has answered"),
     ),
-    "completion": (
-        ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),
-        ('eval "$(ctxkit completion bash)"', "for this session"),
-    ),
     "config": (
         ("ctxkit config chat.jsonl", "all settings, and where each comes from"),
         ("ctxkit config chat.jsonl set window.default 8h", "in the log's own config"),
         ("ctxkit config chat.jsonl get window.default", "one value, for a script"),
         ("ctxkit config --user set now wall", "for all logs of yours"),
     ),
-    "help": (("ctxkit help show", "the help of one command"), ("ctxkit help window | head -n 12", "only the examples")),
+    "help": (
+        ("ctxkit help show", "the help of one command"),
+        ("ctxkit help window | head -n 12", "only the examples"),
+        ("ctxkit help --completion zsh >_ctxkit", "for a folder of $fpath"),
+        ('eval "$(ctxkit help --completion bash)"', "for this session"),
+    ),
 }
