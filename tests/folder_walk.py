@@ -62,8 +62,7 @@ APPLY = b'{"action":"apply","mode":"forget","message_ids":["6-7"]}'
 
 LOOKS: dict[str, tuple[str, ...]] = {
     "show": ("show LOG", "show LOG --json --max-tokens 200"),
-    "status": ("status LOG", "status .", "status LOG --agent frodo"),
-    "agents": ("agents LOG",),
+    "status": ("status LOG", "status .", "status LOG --agent frodo", "status LOG --by agent"),
     "log": ("log LOG",),
     "diff": ("diff LOG", "diff LOG here now"),
     "why": ("why LOG 2",),

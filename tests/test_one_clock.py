@@ -99,7 +99,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "log --tokens": ("log", "LOG", "--tokens"),
     "diff": ("diff", "LOG", "1", "now"), "why": ("why", "LOG", "2"), "recall": ("recall", "LOG", "word"),
     "recall many": ("recall", "LOG", "LOG", "word"), "sessions": ("sessions", "FOLDER"), "window": ("window", "LOG"),
-    "agents": ("agents", "LOG"), "show --explain": ("show", "LOG", "--explain"),
+    "status --by": ("status", "LOG", "--by", "agent"), "show --explain": ("show", "LOG", "--explain"),
     "show --window": ("show", "LOG", "--now", "wall"),
     "status --files": ("status", "LOG", "--files"), "status --plot": ("status", "LOG", "--plot"),
     "snapshots": ("snapshots", "LOG"), "check": ("check", "LOG"), "scan": ("scan", "LOG"),
@@ -161,7 +161,7 @@ def test_printed_times_typed_back(log: Path, monkeypatch: pytest.MonkeyPatch) ->
                         name,
                         text,
                     )
-    assert {"show", "log", "status", "agents", "recall", "sessions", "window", "snapshots"} <= printing
+    assert {"show", "log", "status", "recall", "sessions", "window", "snapshots"} <= printing
 
 
 class Typed(NamedTuple):

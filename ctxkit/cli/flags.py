@@ -106,7 +106,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--at", "The state right after this op (number or id; 3^: before op 3), or now.", "OP"),
         Flag("--auto", "Only if code was written or an error solved, once per exchange."),
         Flag("--before-mark", "Messages before the newest mark with this label.", "LABEL"),
-        Flag("--by", "Token shares by role, tool, server (MCP), exchange or file.", "KIND"),
+        Flag("--by", "Token shares by role, tool, server (MCP), exchange or file; the context of each agent.", "KIND"),
         Flag("--checkpoint", "A checkpoint of each finished exchange that is worth one."),
         Flag("--clear-at-least", "If anything is cut, save at least N tokens (20k).", "N"),
         Flag("--clear-inputs", "Also shorten long arguments of old calls."),

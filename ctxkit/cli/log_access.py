@@ -60,7 +60,7 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """Ends of errors for a file that cannot be read."""
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
-LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "scan", "show", "status", "why"})
+LOOKS = frozenset({"check", "log", "recall", "salvage", "scan", "show", "status", "why"})
 """Commands that read a log without the history that it goes on from, if that is missing."""
 BARE = frozenset({"check", "scan"})
 """Of these the commands that so read any log; the others only one without ops."""

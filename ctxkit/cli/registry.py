@@ -46,7 +46,6 @@ COMMANDS: dict[str, CommandEntry] = {
     for entry in (
         CommandEntry("show", "look", "print the context"),
         CommandEntry("status", "look", "how full the context is, and what is in it and out of it"),
-        CommandEntry("agents", "look", "list the agents, with what each has in its context"),
         CommandEntry("log", "look", "list the ops, newest last, with what each did"),
         CommandEntry("diff", "look", "compare two states of a log, or two logs"),
         CommandEntry("why", "look", "why a message is in the context or out of it"),

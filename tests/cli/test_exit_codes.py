@@ -26,7 +26,7 @@ LOGS = {
 TABLE = """
                             good marked foreign empty missing folder text other many misfit damaged future config fifo dangling loop unnamed
 show LOG                       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-agents LOG                     0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+status LOG --by agent          0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 status LOG                     0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
 log LOG                        0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 why LOG 2                      0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66

@@ -25,8 +25,8 @@ def test_the_table() -> None:
         ("count", "ctxkit status?"), ("prune", "ctxkit forget?"), ("delete", "ctxkit forget?"),
         ("drop", "ctxkit forget?"), ("rm", "ctxkit forget?"), ("pin", "ctxkit protect?"), ("info", "ctxkit status?"),
         ("version", "ctxkit --version?"), ("SHOW", "ctxkit show?"), ("shwo", "ctxkit show?"), ("qqq", ""),
-        ("completion", "ctxkit help --completion SHELL?"), ("redo", "ctxkit undo --redo?"),
-        ("unprotect", "ctxkit protect --off?"),
+        ("agents", "ctxkit status --by agent?"), ("redo", "ctxkit undo --redo?"),
+        ("unprotect", "ctxkit protect --off?"), ("completion", "ctxkit help --completion SHELL?"),
     ],
 )  # fmt: skip
 def test_meant(typed: str, hint: str) -> None:

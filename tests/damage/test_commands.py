@@ -16,7 +16,7 @@ from tests.damage.sessions import ALL, LINES, Session
 NAME = os.fsdecode(b"- new\nline \x1b[31m\xff \xe2\x80\xae\xc3\xbc $(id) 'x' .jsonl")
 CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # command: options, and what stands behind the log; in an order in which each finds something to do
-    "show": ((), ()), "status": ((), ()), "agents": ((), ()),
+    "show": ((), ()), "status": ((), ()),
     "why": ((), ("2",)), "recall": (("--json",), ("question",)),
     "cat": ((), ()), "check": ((), ()), "scan": ((), ()), "export": (("--to", "anthropic"), ()), "config": ((), ()),
     "resume": (("--to", "codex", "--cwd", ".", "--dry-run"), ()), "sessions": (("--grep", "."), ()),

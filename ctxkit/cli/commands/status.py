@@ -13,7 +13,7 @@ import msgspec
 from ctxkit.api.log import Log
 from ctxkit.cli.abnormal_ends import abnormal_ends
 from ctxkit.cli.amounts import tokens as tokens_of
-from ctxkit.cli.log_access import opened, set_overhead
+from ctxkit.cli.log_access import finish_reading, opened, set_overhead
 from ctxkit.cli.options import LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import error_report, layout, status_view, streams
 from ctxkit.cli.terminal.status_view import Subagents
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 
 class ShareKind(StrEnum):
-    """What token shares are grouped by."""
+    """What the tokens are told by: shares of the context, or the context that each agent has."""
 
     role = "role"
     tool = "tool"
     server = "server"
     exchange = "exchange"
     file = "file"
+    agent = "agent"
 
 
 @takes(ManyLogs, RequestOptions, Looking, Reading)
@@ -70,6 +71,11 @@ def command(
     --largest and --files print what uses the tokens instead; --plot draws them over the session. --json prints one
     object.
 
+    --by agent lists the agents that messages of the log name, then those that the config alone names
+    (`agents.NAME.…`), with what each has in its context: tokens of its limit, messages, window, texts. An agent has its
+    own messages and those of no agent in its context, and around them its own system prompt and documents, if the
+    config has some for it, else those of the log.
+
     Exit 0; 1 if P % of the limit or more (--fail-at P%), or more than N tokens (--fail-over N), are used: for CI; 78 if
     no limit is known for --fail-at, and --fail-over is not broken.
     """
@@ -83,11 +89,18 @@ def command(
         raise Usage(
             "--plot and --svg cannot be combined with other output", "leave --short, --by, --largest and --files out"
         )
-    target, claude = _target(log, reading, looking, thread, short=short)
+    of_agents = by is ShareKind.agent
+    others = largest is not None, files, agent, thread, no_assembly, context_limit, bounds != (None, None)
+    if of_agents and any(others):
+        text = "--by agent lists all that each agent has, and cannot be combined with other output, filters or limits"
+        raise Usage(text, "status --agent NAME takes them for one")
+    target, claude = _target(log, reading, looking, thread, short=short and not of_agents, report=of_agents)
     target.lens_agent, target.lens_thread = agent, thread
     set_overhead(target, request_options)
     if model:
         target.config.set_flags({"model": model})
+    if of_agents:
+        return _agents(target, json=reading.json)
     limit = tokens_of("--context-limit", context_limit)
     found = target.status(tokens=not no_tokens, limit=limit, assembly=not no_assembly)
     partial = no_assembly or agent or thread or looking.at or reading.now
@@ -135,13 +148,32 @@ def _subagents(target: Log, tokens: Budget) -> Subagents | None:
     return Subagents(len(used), held, tokens.used + held, any(one.counter == ROUGH for one in known))
 
 
-def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool) -> tuple[Log, bool]:
-    """The log, and whether Claude Code asks for its status line."""
+def _target(
+    log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool, report: bool
+) -> tuple[Log, bool]:
+    """The log, and whether Claude Code asks for its status line. `report`: whether damage of the log is reported."""
     if short and log == "-":
         from ctxkit.cli import statusline
 
         return statusline.target(log, reading, looking, thread)
-    return opened(log, reading, looking, command="status", report=False, thread=thread), False
+    return opened(log, reading, looking, command="status", report=report, thread=thread), False
+
+
+def _agents(target: Log, *, json: bool) -> int:
+    """Print the agents, with what each has in its context."""
+    from ctxkit.cli.terminal import agents_view
+
+    target.looks = True
+    found, trouble = target.agent_contexts()
+    if json:
+        streams.out_json({"by": msgspec.to_builtins(found)})
+    else:
+        for line in agents_view.lines(found, layout.wrap_width()):
+            streams.out(*line)
+    for text in trouble:
+        streams.warn(text)
+    finish_reading(target, layout.count(len(found), "agent"))
+    return ExitCode.DONE
 
 
 class TablesAsked(NamedTuple):

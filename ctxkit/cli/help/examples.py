@@ -27,15 +27,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status chat.jsonl --model gpt-4o", "how many tokens for that model, of its limit"),
         ("ctxkit status chat.jsonl --short", "one line, for a prompt"),
         ("ctxkit status session.jsonl --files", "the files that calls read and wrote"),
+        ("ctxkit status chat.jsonl --by agent", "each agent: tokens of its limit, messages, window, texts"),
         ("ctxkit status chat.jsonl --plot", "tokens over the session"),
         ("ctxkit status session.jsonl --svg >session.svg", "the same as a picture"),
         ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 if there are more, for CI"),
         ("ctxkit status . --fail-over 100k", "a line for each log below this folder; which ones have more"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
-    ),
-    "agents": (
-        ("ctxkit agents chat.jsonl", "each agent: tokens of its limit, messages, window, texts"),
-        ("ctxkit agents chat.jsonl --json", "the same for programs"),
     ),
     "log": (
         ("ctxkit log chat.jsonl", "the ops"),
