@@ -451,7 +451,7 @@ CASES = [
     Case("clear", lambda w: ["clear", str(w.log)]),
     Case("snapshots --rm", lambda w: ["snapshots", str(w.log), "--rm", "a", "b"], _keep("a", "b", "c"), _left),
     Case("snapshots --prune", lambda w: ["snapshots", str(w.log), "--prune"], _checkpoints),
-    Case("salvage", lambda w: ["salvage", str(w.log), "-o", str(w.copy)], content=DAMAGED),
+    Case("salvage", lambda w: ["recover", str(w.log), "-o", str(w.copy)], content=DAMAGED),
 ]
 
 

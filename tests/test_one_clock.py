@@ -107,7 +107,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "snapshots --prune": ("snapshots", "LOG", "--prune", "--dry-run"), "config": ("config", "LOG", "show"),
     "edit": ("edit", "LOG", "--print"),
     "resume": ("resume", "LOG", "--to", "claude-code", "--dry-run"),
-    "salvage": ("salvage", "LOG"), "watch": ("watch", "LOG", "--once"),
+    "watch": ("watch", "LOG", "--once"),
     "metrics": ("metrics", "FOLDER"), "memory": ("memory",), "tool": ("tool", "define"),
     "sql": ("sql", "LOG", "select ts from messages"), "fleet": ("fleet", "sql", "--views"),
     "export": ("export", "LOG"), "help": ("help",),

@@ -275,6 +275,7 @@ FLAGS: dict[str, Flag] = {
             writes=True,
             on={
                 "export": "A new file, or a folder for files; - for standard output.",
+                "recover": "Write a clean copy to this new file, and change nothing; - for standard output.",
                 "fleet": "For ingest: the dataset, a folder or URL. For map and sql: a new file for the rows.",
                 "sql": "A new file, of the form that its ending says (.csv .json .parquet .tsv); else lines with tabs.",
             },

@@ -24,9 +24,9 @@ class CommandEntry(NamedTuple):
     def writes(self) -> bool:
         """Whether it writes to a log or beside it: a script's `@` that may mean two sessions is refused.
 
-        A command that writes with one of its options only, as `check --accept`, calls `options.refuse_doubtful` there.
+        One that does so with some of its options only, as `check --accept`, calls `options.refuse_doubtful` there.
         """
-        return self.group == "change" or self.name in ("snapshot", "checkpoint", "recover", "tool", "config", "resume")
+        return self.group == "change" or self.name in ("snapshot", "checkpoint", "tool", "config", "resume")
 
     @property
     def module(self) -> str:
@@ -76,8 +76,7 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("fleet", "keep", "many logs as tables; a function over many logs"),
         CommandEntry("check", "keep", "find damage in the log and its ops"),
         CommandEntry("scan", "keep", "find secrets in a log and in the files beside it"),
-        CommandEntry("recover", "keep", "after a crash: find what is unfinished, and go back to a whole state"),
-        CommandEntry("salvage", "keep", "write a clean copy of a damaged log"),
+        CommandEntry("recover", "keep", "after a crash: go back to a whole state, or write a clean copy"),
         CommandEntry("watch", "live", "follow logs while they grow: tokens, pace, what they wait for"),
         CommandEntry("metrics", "live", "figures of all sessions, for Prometheus"),
         CommandEntry("tool", "live", "let a model forget: print the tool's definition, execute its calls"),

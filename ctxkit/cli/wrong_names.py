@@ -43,6 +43,7 @@ OTHERWISE = {
     "agents": "ctxkit status --by agent?",
     "completion": "ctxkit help --completion SHELL?",
     "redo": "ctxkit undo --redo?",
+    "salvage": "ctxkit recover LOG -o NEW?",
     "unpin": "ctxkit protect --off?",
     "unprotect": "ctxkit protect --off?",
     "unforget": "ctxkit undo, or ctxkit recall --apply?",

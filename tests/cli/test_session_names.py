@@ -66,7 +66,7 @@ WITHOUT = {"init", "help", "sessions", "tool", "recall", "config", "snapshots", 
 """Commands that take no log, or not as their first word alone."""
 MORE = {
     "forget": ["1"], "protect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],
-    "why": ["1"], "export": ["--to", "openai"], "salvage": ["-o", "x"], "trim": ["--max-tokens", "100k"],
+    "why": ["1"], "export": ["--to", "openai"], "trim": ["--max-tokens", "100k"],
     "resume": ["--dry-run"],
 }  # fmt: skip
 

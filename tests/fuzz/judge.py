@@ -43,7 +43,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("recall", "LOG", "--regex", "-i", "-e", "[aq].", "--json"), ("recall", "LOG", "x", "--state", "out"),
     ("diff", "LOG"), ("diff", "LOG", "1"), ("diff", "LOG", "--stat"), ("diff", "LOG", "good.jsonl", "--full"),
     ("resume", "LOG", "--to", "codex", "--cwd", ".", "--dry-run"), ("resume", "LOG", "--map", "/=.", "--dry-run"),
-    ("salvage", "LOG", "-o", "-"), ("recover", "LOG"), ("recover", "LOG", "--json"), ("snapshots", "LOG"),
+    ("recover", "LOG", "-o", "-"), ("recover", "LOG"), ("recover", "LOG", "--json"), ("snapshots", "LOG"),
     ("snapshots", "LOG", "--json"), ("snapshots", "LOG", "--prune", "--dry-run"), ("config", "LOG"),
     ("sessions", "LOG"), ("edit", "LOG", "--print"), ("forget", "LOG", "--grep", "question", "--dry-run"),
     ("trim", "LOG", "--max-tokens", "100", "--dry-run"), ("compact", "LOG", "--force", "--dry-run"),
@@ -209,7 +209,7 @@ class _Judge:
         watch = Watch()
         try:
             with watch.on(), _bounded():
-                ran = ctxkit(*args, stdin=self.raw if "-" in args and words[0] != "salvage" else b"")
+                ran = ctxkit(*args, stdin=self.raw if "-" in args and words != ("recover", "LOG", "-o", "-") else b"")
         except Hangs as error:
             self.wrong(f"hang {place(error)}", f"{args} takes more than {BOUND} s")
             return Ran(-1, b"", "")

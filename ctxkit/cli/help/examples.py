@@ -207,11 +207,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit recover chat.jsonl --yes", "back to the newest point that is whole, for scripts"),
         ("ctxkit recover chat.jsonl --point exchange", "to the end of the last complete exchange"),
         ("ctxkit recover - --yes <session.jsonl | ctxkit export - --to anthropic >request.json", "in a pipe"),
-    ),
-    "salvage": (
-        ("ctxkit salvage chat.jsonl -o clean.jsonl", "report each range that is left out"),
-        ("ctxkit salvage - -o - <chat.jsonl >clean.jsonl", "the same in a pipe"),
-        ("ctxkit salvage chat.jsonl -o whole.jsonl --json", "the ranges for a program"),
+        ("ctxkit recover chat.jsonl -o clean.jsonl", "a clean copy; report each range that is left out"),
     ),
     "watch": (
         ("ctxkit watch --once chat.jsonl session.jsonl", "one round: a line for each log"),

@@ -31,8 +31,8 @@ def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
         one.line is not None and one.where.startswith("line ") and one.code != "missing-parent" for one in found.damage
     )
     if mends or any(one.code != TORN for one in found.lost):
-        call = shlex.join(["ctxkit", "salvage", name, "-o", "NEW"])
-        yield [Styled("salvage", "cyan"), f": {call} writes a clean copy of the rest"]
+        call = shlex.join(["ctxkit", "recover", name, "-o", "NEW"])
+        yield [Styled("copy", "cyan"), f": {call} writes a clean copy of the rest"]
     yield from _some([_at(name, one.where, one.code, one.text) for one in found.unanswered])
     if found.open is not None:
         one = found.open

@@ -50,7 +50,7 @@ def test_lines(log: Log) -> None:
     assert texts(log, ALL) == [
         "a.jsonl: op 2: misfit: forget does not fit",
         "a.jsonl: line 3: torn-line: bytes 40 to 49 are lost: cut off",
-        "salvage: ctxkit salvage a.jsonl -o NEW writes a clean copy of the rest",
+        "copy: ctxkit recover a.jsonl -o NEW writes a clean copy of the rest",
         "a.jsonl: message 5: no-result: call c1 has no result",
         "a.jsonl: messages 12 to 15: no-end: the last exchange has no end: its last calls have no results",
         "draft: /d/draft.txt: continue with: ctxkit edit …",
