@@ -75,7 +75,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "compact": ("compact LOG --target 50% --dry-run", "CTXKIT_LIMIT=90000 compact LOG"),
     "trim": ("trim LOG --max-tokens 100 --dry-run",),
     "resume": ("resume LOG --to claude-code --dry-run",),
-    "checkpoint": ("checkpoint LOG --auto",),
+    "snapshot": ("snapshot LOG --auto",),
     "snapshots": ("snapshots LOG", "snapshots LOG --prune"),
     "memory": ("memory", "memory list", "memory search question", "memory show"),
     "fleet": ("fleet map status .", "fleet sql --dataset ~/dataset largest_results"),
@@ -106,8 +106,7 @@ CHANGES: dict[str, tuple[str, ...]] = {
     "recall": ("recall LOG 8 --apply",),
     "export": ("export LOG --to claude-code -o out/", "export LOG --to openai -o out.json"),
     "resume": ("resume LOG --to claude-code",),
-    "snapshot": ("snapshot LOG",),
-    "checkpoint": ("checkpoint LOG",),
+    "snapshot": ("snapshot LOG", "snapshot LOG --light"),
     "snapshots": ("snapshots LOG --rm latest",),
     "memory": ("memory add port", "memory extract LOG", "memory supersede 1 other", "memory undo", "memory redo"),
     "fleet": ("fleet ingest . -o newer", "fleet map status . --ledger ledger"),
@@ -202,9 +201,11 @@ class Machine:
             "session.jsonl": rows[10:],
         }
         for log, late in more.items():
-            self._good("mark LOG here", "checkpoint LOG", "protect LOG 4", log=log)
+            self._good("mark LOG here", "snapshot LOG --light", "protect LOG 4", log=log)
             append(self.clone / log, *late)
-            self._good("snapshot LOG", "checkpoint LOG", "clear LOG", "undo LOG", "clear LOG", "undo LOG", log=log)
+            self._good(
+                "snapshot LOG", "snapshot LOG --light", "clear LOG", "undo LOG", "clear LOG", "undo LOG", log=log
+            )
             self._good("forget LOG 8", "forget LOG 2", "undo LOG", log=log)
         self._good("memory add 'the port is 80'", "memory add gone", "memory undo", "fleet ingest . -o ~/dataset")
         shutil.copytree(self.root, self.kept, symlinks=True)

@@ -35,7 +35,7 @@ WRITES = {
     "metrics": "metrics . --textfile PLACE/x.prom",
     "ledger": "fleet map status chat.jsonl --ledger PLACE",
     "archive": "sessions --archive PLACE",
-    "sidecar": "checkpoint chat.jsonl --sidecar PLACE",
+    "sidecar": "snapshot chat.jsonl --light --sidecar PLACE",
 }
 """Commands -> lines that write below a place that is named."""
 

@@ -71,7 +71,7 @@ def reachable(log: Path) -> None:
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     good("mark", log, "here")
     good("snapshot", log, "-m", "kept")
-    good("checkpoint", log, "-m", "pinned")
+    good("snapshot", log, "--light", "-m", "pinned")
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
 """What prints something of a log and appends nothing."""
 CHANGES = {
     "init", "add", "mark", "rewind", "forget", "remember", "clear", "trim", "protect", "undo",
-    "snapshot", "checkpoint", "cat", "compact", "restore",
+    "snapshot", "cat", "compact", "restore",
 }  # fmt: skip
 """What they print is their report: no times, but for `cat`, which copies the log byte by byte."""
 
@@ -339,7 +339,7 @@ def test_zones_of_the_machine() -> None:
 BYTES: tuple[tuple[str, ...], ...] = (
     ("mark", "log.jsonl", "here"),
     ("snapshot", "log.jsonl", "-m", "kept", "--json"),
-    ("checkpoint", "log.jsonl", "-m", "pinned", "--json"),
+    ("snapshot", "log.jsonl", "--light", "-m", "pinned", "--json"),
     ("compact", "log.jsonl", "--target", "40%"),
     ("restore", "log.jsonl", "kept", "--summary"),
     ("forget", "log.jsonl", "6", "--json"),

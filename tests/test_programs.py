@@ -86,7 +86,7 @@ def test_no_command_writes_to_it(program: Program, tmp_path: Path, monkeypatch: 
 FORMS = (
     ("config", (), ("set", "window.default", "8h")), ("init", ("--profile", "bot"), ()),
     ("add", ("--create",), ("hi",)), ("add", ("--role", "user", "--from", "chat"), ("hi",)),
-    ("mark", ("--from", "chat"), ("x",)), ("window", (), ("off",)), ("checkpoint", ("--auto",), ()),
+    ("mark", ("--from", "chat"), ("x",)), ("window", (), ("off",)), ("snapshot", ("--auto",), ()),
     ("snapshots", ("--prune",), ()), ("undo", ("--force-replay",), ()), ("edit", ("--draft", "-"), ()),
     ("tool", ("cleanup",), ("x",)), ("recover", ("--yes", "--point", "step"), ()), ("check", ("--accept",), ()),
     ("forget", ("--yes", "--last", "2x"), ()),

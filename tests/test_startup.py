@@ -48,7 +48,7 @@ COMMANDS = [
     "show log.jsonl --about hello",
     "tool schema --for openai",
     "clear log.jsonl",
-    "checkpoint log.jsonl",
+    "snapshot log.jsonl --light",
     "edit log.jsonl --print",
     "protect log.jsonl 1",
     "protect log.jsonl 1 --off",

@@ -111,7 +111,7 @@ OPS: dict[str, tuple[str, ...]] = {
         "rm LOG.summary", "ctxkit clear LOG", "ctxkit restore LOG told --summary",
     ),
     "restore-elsewhere": ("ctxkit clear LOG", "ctxkit restore LOG none.jsonl.snapshot --yes"),
-    "checkpoint": ("ctxkit checkpoint LOG -m 'tests are green'", "ctxkit forget LOG 3-9"),
+    "checkpoint": ("ctxkit snapshot LOG --light -m 'tests are green'", "ctxkit forget LOG 3-9"),
     "draft": ("EDITOR='sed -i s/^%%/%%%/' ctxkit edit LOG",),
     "tool": (
         "ctxkit add LOG 'Forget the aside.'",

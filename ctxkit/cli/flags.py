@@ -93,7 +93,6 @@ FLAGS: dict[str, Flag] = {
             },
         ),
         Flag("--allow-empty", "Also a text that is empty."),
-        Flag("--also", "With --auto: also after a decision or milestone in the text.", "TAG"),
         Flag("--append", "Put what comes back at the end, not at its places."),
         Flag("--apply", "Bring back the hits, or the messages N...."),
         Flag(
@@ -104,7 +103,7 @@ FLAGS: dict[str, Flag] = {
             on={"watch": "Copy all sessions of the agents into DIR, now and every day: only what is new."},
         ),
         Flag("--at", "The state right after this op (number or id; 3^: before op 3), or now.", "OP"),
-        Flag("--auto", "Only if code was written or an error solved, once per exchange."),
+        Flag("--auto", "A light one, only if code was written or an error solved, once per exchange."),
         Flag("--before-mark", "Messages before the newest mark with this label.", "LABEL"),
         Flag("--by", "Token shares by role, tool, server (MCP), exchange or file; the context of each agent.", "KIND"),
         Flag("--checkpoint", "A checkpoint of each finished exchange that is worth one."),
@@ -213,6 +212,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--largest", "The N largest messages (10).", "[N]", least=1, bare="10"),
         Flag("--last", "The newest N messages, exchanges (Nx) or steps (Ns).", "N[x|s]"),
         Flag("--ledger", "A folder that keeps what is done; the same call goes on from there.", "DIR", writes=True),
+        Flag("--light", "A small reference to the context, not its messages: a checkpoint."),
         Flag(
             "--limit",
             "At most N rows (20, 1k).",
@@ -360,7 +360,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--summary-model", "Ask this model (openai/gpt-...) or program (cmd:claude -p) for the summary.", "NAME"),
         Flag("--svg", "Print the plot as an SVG picture."),
         Flag("--table", "Print a table also in a pipe, cut to COLUMNS or 80."),
-        Flag("--tag", "A tag; can be repeated.", "TAG"),
+        Flag("--tag", "A tag; can be repeated. With --auto: also after a decision or milestone in the text.", "TAG"),
         Flag("--target", "How many tokens all messages may have afterwards: a share (30%) or a number (40k).", "P%|N"),
         Flag("--task-cpus", "With Ray: processors of a task, also a part of one (default 1).", "N"),
         Flag("--task-memory", "With Ray: memory of a task (500MB).", "SIZE"),

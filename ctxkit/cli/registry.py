@@ -26,7 +26,7 @@ class CommandEntry(NamedTuple):
 
         One that does so with some of its options only, as `check --accept`, calls `options.refuse_doubtful` there.
         """
-        return self.group == "change" or self.name in ("snapshot", "checkpoint", "tool", "config", "resume")
+        return self.group == "change" or self.name in ("snapshot", "tool", "config", "resume")
 
     @property
     def module(self) -> str:
@@ -70,7 +70,6 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("export", "keep", "print the context as a provider's request or as a session file"),
         CommandEntry("resume", "keep", "write a new session, and print the line to type"),
         CommandEntry("snapshot", "keep", "save the context as a file, to come back to"),
-        CommandEntry("checkpoint", "keep", "save a small reference to the context, to come back to"),
         CommandEntry("snapshots", "keep", "list or delete snapshots and checkpoints"),
         CommandEntry("memory", "keep", "short notes of a project, across its sessions"),
         CommandEntry("fleet", "keep", "many logs as tables; a function over many logs"),

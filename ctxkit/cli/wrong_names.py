@@ -40,6 +40,7 @@ OTHERWISE = {
     "version": "ctxkit --version?",
     "upgrade": "by what it was installed with: pipx upgrade ctxkit",
     "update": "by what it was installed with: pipx upgrade ctxkit",
+    "checkpoint": "ctxkit snapshot --light?",
     "agents": "ctxkit status --by agent?",
     "completion": "ctxkit help --completion SHELL?",
     "redo": "ctxkit undo --redo?",

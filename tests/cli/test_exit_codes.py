@@ -58,7 +58,7 @@ undo LOG                       1      0       1     1      66     66   65    65 
 config LOG get now             0      0       0     0      66     66    0     0    0      0       0      0     78   66       66   66      66
 snapshot LOG                   0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 restore LOG latest             1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
-checkpoint LOG                 0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
+snapshot LOG --light           0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 snapshots LOG                  0      0       0     0      66     66    0     0    0      0       0      0      0   66       66   66      66
 tool call LOG -                0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 watch LOG --once               0      0       0     0      66     66   65    65    2      0       0      0      0   66       66   66      66

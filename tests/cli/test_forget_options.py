@@ -123,7 +123,7 @@ UNSEEN = (
     ("forget", "--tool", "Read", "--yes"), ("forget", "--grep", "question", "--yes"), ("forget", "2"),
     ("remember", "--last", "1x", "--yes"), ("recall", "third", "--apply", "--yes"),
     ("protect", "--role", "user"), ("protect", "--role", "user", "--off"), ("clear",), ("mark",),
-    ("rewind", "a"), ("undo",), ("window", "2h"), ("restore", "latest", "--replace", "--yes"), ("checkpoint",),
+    ("rewind", "a"), ("undo",), ("window", "2h"), ("restore", "latest", "--replace", "--yes"), ("snapshot", "--light"),
 )  # fmt: skip
 """What writes without a figure in it."""
 OWN = {"id", "ts", "by", "prev", "sum", "op", "snapshot", "mark"}

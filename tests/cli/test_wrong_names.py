@@ -26,6 +26,7 @@ def test_the_table() -> None:
         ("drop", "ctxkit forget?"), ("rm", "ctxkit forget?"), ("pin", "ctxkit protect?"), ("info", "ctxkit status?"),
         ("version", "ctxkit --version?"), ("SHOW", "ctxkit show?"), ("shwo", "ctxkit show?"), ("qqq", ""),
         ("salvage", "ctxkit recover LOG -o NEW?"),
+        ("checkpoint", "ctxkit snapshot --light?"),
         ("agents", "ctxkit status --by agent?"), ("redo", "ctxkit undo --redo?"),
         ("unprotect", "ctxkit protect --off?"), ("completion", "ctxkit help --completion SHELL?"),
     ],

@@ -64,7 +64,7 @@ WRITERS: tuple[tuple[str, ...], ...] = (
     ("compact", "LOG", "--force", "--strategy", "truncate", "--target", "40%"), ("undo", "LOG", "--redo"),
     ("mark", "LOG", "m"),
     ("rewind", "LOG", "here"), ("rewind", "LOG", "back"), ("window", "LOG", "8h"), ("window", "LOG", "add", "4h"),
-    ("snapshot", "LOG", "-m", "kept"), ("checkpoint", "LOG", "-m", "kept"), ("restore", "LOG", "latest"),
+    ("snapshot", "LOG", "-m", "kept"), ("snapshot", "LOG", "--light", "-m", "kept"), ("restore", "LOG", "latest"),
     ("restore", "LOG", "night", "--replace"), ("restore", "LOG", "here"), ("recover", "LOG", "--yes"),
     ("recall", "LOG", "2", "--apply"), ("recall", "LOG", "question", "--apply", "-y"), ("check", "LOG", "--accept"),
     ("add", "LOG", "more", "--role", "user"), ("config", "LOG", "set", "trim.keep_last", "4"),

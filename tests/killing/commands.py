@@ -25,7 +25,7 @@ def words(name: str, log: str, random: Random, draft: Path) -> list[str]:
         case "snapshot":
             return [name, log, "-m", f"no {random.randrange(3)}"]
         case "checkpoint":
-            return [name, log, "-m", f"point {random.randrange(9)}"]
+            return ["snapshot", log, "--light", "-m", f"point {random.randrange(9)}"]
         case "restore":
             return [name, log, "latest"]
         case "replace":

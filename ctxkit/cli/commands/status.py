@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ SAID = 200
 """Characters of a message's text that --largest shows at most."""
 
 if TYPE_CHECKING:
-    from ctxkit.measure.shares import Share
+    from ctxkit.measure.shares import By, Share
 
 
 class ShareKind(StrEnum):
@@ -193,7 +193,7 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
     from ctxkit.measure.shares import Share, Shares
 
     shares = Shares(target)
-    kinds = shares.by(asked.by.value) if asked.by is not None else None
+    kinds = shares.by(cast("By", asked.by.value)) if asked.by is not None else None  # agents have a list of their own
     most = shares.largest(asked.largest) if asked.largest is not None else None
     held = shares.files(only_context=asked.only_context) if asked.files else None
     beyond = (tokens.used or 0) - sum(shares.tokens.values())

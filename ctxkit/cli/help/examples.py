@@ -156,17 +156,15 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit snapshot session.jsonl --tag release --all", "also what the window hides"),
         ("echo 'We fixed it.' | ctxkit snapshot chat.jsonl --summary-file -", "a summary from any program"),
         ("ctxkit cat session.jsonl | ctxkit snapshot - >kept.json", "the file itself"),
+        ("ctxkit snapshot chat.jsonl --light -m 'tests are green'", "a small reference to the context, a checkpoint"),
+        ("ctxkit snapshot session.jsonl --auto", "a light one, only if code was written or an error solved"),
+        ("ctxkit snapshot session.jsonl --auto --tag milestone", "also if a milestone is mentioned"),
     ),
     "restore": (
         ("ctxkit restore chat.jsonl latest", "put back what is not visible of the newest one"),
         ("ctxkit restore chat.jsonl 'before the refactor' --replace", "exactly that context"),
         ("ctxkit restore chat.jsonl latest --summary", "only its summary"),
         ("ctxkit snapshot - <session.jsonl | ctxkit restore chat.jsonl - --yes", "from one log into another"),
-    ),
-    "checkpoint": (
-        ("ctxkit checkpoint chat.jsonl -m 'tests are green'", "the id is printed"),
-        ("ctxkit checkpoint session.jsonl --auto", "only if code was written or an error solved"),
-        ("ctxkit checkpoint session.jsonl --auto --also milestone", "also if a milestone is mentioned"),
     ),
     "snapshots": (
         ("ctxkit snapshots chat.jsonl", "newest first"),

@@ -90,7 +90,7 @@ def test_nothing_to_recover(tmp_path: Path) -> None:
     """A sound log: exit 0 and nothing appended, whatever was said."""
     path = tmp_path / "chat.jsonl"
     path.write_bytes(SMALL)
-    good("checkpoint", path)
+    good("snapshot", path, "--light")
     for words in ((), ("--yes",), ("--point", "exchange"), ("--dry-run",)):
         ran = good("recover", path, *words)
         assert (ran.out, ran.err) == (b"", "Nothing to recover.\n")
@@ -109,7 +109,7 @@ def test_on_a_terminal(path: Path, answer: str, left: int) -> None:
 
 def test_a_checkpoint_is_offered(path: Path) -> None:
     """In the words that everybody knows, with time and label; and the other points beside it."""
-    good("checkpoint", path, "-m", "the tests are green")
+    good("snapshot", path, "--light", "-m", "the tests are green")
     time = good("snapshots", path, "--json").values[0]["timestamp"]
     ran = ctxkit("recover", path, stdin=b"\n", terminal=True)
     assert f"Resume from checkpoint? [{time}] - [the tests are green]\ny  exactly its context: 15 messages\n" in ran.err
@@ -127,7 +127,7 @@ def test_a_checkpoint_is_offered(path: Path) -> None:
 def test_to_a_checkpoint(path: Path, words: tuple[str, ...]) -> None:
     """Exactly its context, without a question."""
     good("forget", path, "12-15")
-    good("checkpoint", path, "-m", "without")
+    good("snapshot", path, "--light", "-m", "without")
     good("undo", path)
     assert good("recover", path, *words, "--json", "-q").values[0]["op"]["ctxkit"] == "restore"
     assert shown(path) == list(range(1, 16 if "--dry-run" in words else 12))
