@@ -82,17 +82,16 @@ FLAGS: dict[str, Flag] = {
             "A file with the keys of the agent that --agent names (system, docs, model, ...), or its name.",
             "FILE",
         ),
-        Flag("--agents", "Also the files of subagents."),
         Flag(
             "--all",
             "Also what is left out otherwise.",
             on={
                 "memory": "For list: also notes that are superseded or undone.",
+                "sessions": "Also the files of subagents.",
                 "snapshot": "Also what the window hides.",
                 "watch": "All sessions of all agents.",
             },
         ),
-        Flag("--allow-empty", "Also a text that is empty."),
         Flag("--append", "Put what comes back at the end, not at its places."),
         Flag("--apply", "Bring back the hits, or the messages N...."),
         Flag(
@@ -130,7 +129,6 @@ FLAGS: dict[str, Flag] = {
         Flag("--events", "A file with lines of --log-format json; can be repeated.", "FILE"),
         Flag("--every", "With --archive: how often (1d; 6h).", "TIME"),
         Flag("--exclude-tool", "Do not shorten results of this tool; can be repeated.", "NAME"),
-        Flag("--expand", "Show summaries in full."),
         Flag("--explain", "Why each message is in or out, and the parameters used."),
         Flag("--fail-at", "Exit 1 if P % of the limit or more are used.", "P%"),
         Flag("--fail-on", "The least that ends with exit 1: damage, or a note too.", CHOICES),
@@ -149,6 +147,7 @@ FLAGS: dict[str, Flag] = {
             "--force",
             "Also if the command would do nothing, or refuse.",
             on={
+                "add": "Also a text that is empty.",
                 "compact": "Also if the context is not full, or the target is reached.",
                 "protect": "With --off: also the system preamble.",
                 "resume": "Write a new session even if nothing was changed.",

@@ -30,7 +30,7 @@ CODES = {int(code) for code in ExitCode} - {ExitCode.BUG}
 GOOD = b'{"role": "user", "content": "a good neighbour asks"}\n{"role": "assistant", "content": "it is answered"}\n'
 READERS: tuple[tuple[str, ...], ...] = (
     # LOG stands for the log
-    ("show", "LOG"), ("show", "LOG", "--json"), ("show", "LOG", "--explain"), ("show", "LOG", "--full", "--expand"),
+    ("show", "LOG"), ("show", "LOG", "--json"), ("show", "LOG", "--explain"), ("show", "LOG", "--full"),
     ("show", "LOG", "--oneline", "--last", "2x"), ("show", "LOG", "--max-tokens", "100"), ("show", "LOG", "--at", "1"),
     ("show", "LOG", "--since", "8h"), ("show", "LOG", "--tool", "*", "--thread", "side"),
     ("show", "LOG", "--now", "wall"),
