@@ -41,6 +41,20 @@ class ShareKind(StrEnum):
     agent = "agent"
 
 
+class TablesAsked(NamedTuple):
+    """The tables that were asked for."""
+
+    by: ShareKind | None
+    largest: int | None
+    files: bool
+    only_context: bool
+
+    @property
+    def some(self) -> bool:
+        """Whether there is one."""
+        return self.by is not None or self.largest is not None or self.files
+
+
 @takes(ManyLogs, RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
@@ -80,20 +94,11 @@ def command(
     no limit is known for --fail-at, and --fail-over is not broken.
     """
     bounds = _bounds(fail_at, fail_over)
-    tables = by is not None or largest is not None or files
-    if no_tokens and (bounds != (None, None) or tables or plot or svg):
-        raise Usage("--no-tokens counts nothing, so there is nothing to show or compare", "leave it out")
-    if only_context and not files:
-        raise Usage("--only-context is for --files; everything else shows only the context anyway", "add --files")
-    if (plot or svg) and (tables or short):
-        raise Usage(
-            "--plot and --svg cannot be combined with other output", "leave --short, --by, --largest and --files out"
-        )
-    of_agents = by is ShareKind.agent
-    others = largest is not None, files, agent, thread, no_assembly, context_limit, bounds != (None, None)
-    if of_agents and any(others):
-        text = "--by agent lists all that each agent has, and cannot be combined with other output, filters or limits"
-        raise Usage(text, "status --agent NAME takes them for one")
+    asked = TablesAsked(by, largest, files, only_context)
+    bounded, of_agents = bounds != (None, None), by is ShareKind.agent
+    filtered = bool(agent or thread or no_assembly or context_limit)
+    _refuse(asked, short=short, drawn=plot or svg, uncounted=no_tokens, bounded=bounded, filtered=filtered)
+    tables = asked.some
     target, claude = _target(log, reading, looking, thread, short=short and not of_agents, report=of_agents)
     target.lens_agent, target.lens_thread = agent, thread
     set_overhead(target, request_options)
@@ -116,21 +121,36 @@ def command(
     if plot or svg:
         _plot(target, found.tokens, svg=svg, json=reading.json)
     elif tables:
-        _tables(target, found.tokens, TablesAsked(by, largest, files, only_context), json=reading.json)
+        _tables(target, found.tokens, asked, json=reading.json)
     elif reading.json:
-        failed = {"failed": msgspec.to_builtins(broken)} if bounds != (None, None) else {}
+        failed = {"failed": msgspec.to_builtins(broken)} if bounded else {}
         streams.out_json(as_json(found) | {"subagents": msgspec.to_builtins(own)} | failed)
     elif short:
         text = status_view.short(found, layout.width())
         brief = status_view.line(found, layout.width()) if claude else Styled(text, found.tokens.level or "")
         (streams.sum_up if streams.Streams.among else streams.out)(brief)
-    elif not (reading.quiet and bounds != (None, None)):  # the exit code is the answer
+    elif not (reading.quiet and bounded):  # the exit code is the answer
         for line in status_view.lines(found, layout.wrap_width(), own):
             streams.out(*line)
     if bounds[0] is not None and not found.total:
         streams.warn(f"{found.log} has no message: nothing is used")
     codes = [error_report.fail(_error(found, one)) for one in broken]
     return ExitCode.NO if ExitCode.NO in codes else max(codes, default=0)
+
+
+def _refuse(asked: TablesAsked, *, short: bool, drawn: bool, uncounted: bool, bounded: bool, filtered: bool) -> None:
+    """Raises Usage for options that cannot be combined."""
+    if uncounted and (bounded or asked.some or drawn):
+        raise Usage("--no-tokens counts nothing, so there is nothing to show or compare", "leave it out")
+    if asked.only_context and not asked.files:
+        raise Usage("--only-context is for --files; everything else shows only the context anyway", "add --files")
+    if drawn and (asked.some or short):
+        raise Usage(
+            "--plot and --svg cannot be combined with other output", "leave --short, --by, --largest and --files out"
+        )
+    if asked.by is ShareKind.agent and (asked.largest is not None or asked.files or bounded or filtered):
+        text = "--by agent lists all that each agent has, and cannot be combined with other output, filters or limits"
+        raise Usage(text, "status --agent NAME takes them for one")
 
 
 def _subagents(target: Log, tokens: Budget) -> Subagents | None:
@@ -174,15 +194,6 @@ def _agents(target: Log, *, json: bool) -> int:
         streams.warn(text)
     finish_reading(target, layout.count(len(found), "agent"))
     return ExitCode.DONE
-
-
-class TablesAsked(NamedTuple):
-    """The tables that were asked for."""
-
-    by: ShareKind | None
-    largest: int | None
-    files: bool
-    only_context: bool
 
 
 def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> None:
