@@ -134,6 +134,8 @@ class Command:
                 rest.append({"forget": "--include-protected", "unprotect": "--force"}[name])
             if name == "unprotect":
                 name, rest = "protect", [*rest, "--off"]
+        elif name == "redo":
+            name, rest = "undo", ["--redo"]
         elif name in ("mark", "rewind") and self.label is not None:
             rest = ["--", self.label]
         elif name == "condense":
