@@ -120,7 +120,7 @@ bench-sql *args:
 bench-memory *args:
     python -m tests.bench.memory {{args}}
 
-# What a checkpoint costs `clear` and `compact` of a long session, and `checkpoint --auto`; --write puts it into docs/performance.md
+# What a checkpoint costs `clear` and `compact` of a long session, and `snapshot --auto`; --write puts it into docs/performance.md
 bench-checkpoints *args:
     python -m tests.bench.checkpoints {{args}}
 

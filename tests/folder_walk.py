@@ -62,8 +62,7 @@ APPLY = b'{"action":"apply","mode":"forget","message_ids":["6-7"]}'
 
 LOOKS: dict[str, tuple[str, ...]] = {
     "show": ("show LOG", "show LOG --json --max-tokens 200"),
-    "status": ("status LOG", "status .", "status LOG --agent frodo"),
-    "agents": ("agents LOG",),
+    "status": ("status LOG", "status .", "status LOG --agent frodo", "status LOG --by agent"),
     "log": ("log LOG",),
     "diff": ("diff LOG", "diff LOG here now"),
     "why": ("why LOG 2",),
@@ -76,7 +75,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "compact": ("compact LOG --target 50% --dry-run", "CTXKIT_LIMIT=90000 compact LOG"),
     "trim": ("trim LOG --max-tokens 100 --dry-run",),
     "resume": ("resume LOG --to claude-code --dry-run",),
-    "checkpoint": ("checkpoint LOG --auto",),
+    "snapshot": ("snapshot LOG --auto",),
     "snapshots": ("snapshots LOG", "snapshots LOG --prune"),
     "memory": ("memory", "memory list", "memory search question", "memory show"),
     "fleet": ("fleet map status .", "fleet sql --dataset ~/dataset largest_results"),
@@ -85,9 +84,8 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "recover": ("recover LOG --yes", "recover open.jsonl"),
     "metrics": ("metrics .",),
     "tool": ("tool schema --for openai", "tool call LOG -", "tool cleanup LOG"),
-    "completion": ("completion bash",),
     "config": ("config LOG", "config LOG show", "config LOG get limit", "config --user"),
-    "help": ("help show", "help exit-codes"),
+    "help": ("help show", "help exit-codes", "help --completion bash"),
 }
 """Command -> lines of it that change nothing on this machine."""
 CHANGES: dict[str, tuple[str, ...]] = {
@@ -102,21 +100,17 @@ CHANGES: dict[str, tuple[str, ...]] = {
     "trim": ("trim LOG --max-tokens 100",),
     "edit": ("EDITOR='sed -i s/question/wish/' edit LOG",),
     "restore": ("restore LOG latest", "restore LOG latest --replace"),
-    "protect": ("protect LOG 2",),
-    "unprotect": ("unprotect LOG 4",),
+    "protect": ("protect LOG 2", "protect LOG 4 --off"),
     "window": ("window LOG 8h",),
-    "undo": ("undo LOG",),
-    "redo": ("redo LOG",),
+    "undo": ("undo LOG", "undo LOG --redo"),
     "recall": ("recall LOG 8 --apply",),
     "export": ("export LOG --to claude-code -o out/", "export LOG --to openai -o out.json"),
     "resume": ("resume LOG --to claude-code",),
-    "snapshot": ("snapshot LOG",),
-    "checkpoint": ("checkpoint LOG",),
+    "snapshot": ("snapshot LOG", "snapshot LOG --light"),
     "snapshots": ("snapshots LOG --rm latest",),
     "memory": ("memory add port", "memory extract LOG", "memory supersede 1 other", "memory undo", "memory redo"),
     "fleet": ("fleet ingest . -o newer", "fleet map status . --ledger ledger"),
-    "recover": ("recover open.jsonl --yes",),
-    "salvage": ("salvage LOG -o clean.jsonl",),
+    "recover": ("recover open.jsonl --yes", "recover LOG -o clean.jsonl"),
     "metrics": ("metrics . --textfile figures.prom",),
     "sessions": ("sessions --archive ~/archive",),
     "tool": ("tool call LOG - --yes",),
@@ -207,9 +201,11 @@ class Machine:
             "session.jsonl": rows[10:],
         }
         for log, late in more.items():
-            self._good("mark LOG here", "checkpoint LOG", "protect LOG 4", log=log)
+            self._good("mark LOG here", "snapshot LOG --light", "protect LOG 4", log=log)
             append(self.clone / log, *late)
-            self._good("snapshot LOG", "checkpoint LOG", "clear LOG", "undo LOG", "clear LOG", "undo LOG", log=log)
+            self._good(
+                "snapshot LOG", "snapshot LOG --light", "clear LOG", "undo LOG", "clear LOG", "undo LOG", log=log
+            )
             self._good("forget LOG 8", "forget LOG 2", "undo LOG", log=log)
         self._good("memory add 'the port is 80'", "memory add gone", "memory undo", "fleet ingest . -o ~/dataset")
         shutil.copytree(self.root, self.kept, symlinks=True)

@@ -410,7 +410,7 @@ def _changed(world: World) -> None:
 
 def _pinned(world: World) -> None:
     """A checkpoint, and messages that left since."""
-    _run(["checkpoint", str(world.log), "-m", "kept"], Striker())
+    _run(["snapshot", str(world.log), "--light", "-m", "kept"], Striker())
     world.opened().forget("2")
 
 
@@ -445,13 +445,13 @@ CASES = [
     Case("edit --draft", lambda w: ["edit", str(w.log), "--draft", str(w.draft)], _drafted),
     Case("edit", lambda w: ["edit", str(w.log)]),
     Case("edit, a session", lambda w: ["edit", str(w.log)], content=FOREIGN),
-    Case("checkpoint", lambda w: ["checkpoint", str(w.log), "-m", "kept"]),
-    Case("checkpoint --auto", lambda w: ["checkpoint", str(w.log), "--auto"], content=FOREIGN),
+    Case("checkpoint", lambda w: ["snapshot", str(w.log), "--light", "-m", "kept"]),
+    Case("checkpoint --auto", lambda w: ["snapshot", str(w.log), "--auto"], content=FOREIGN),
     Case("restore a checkpoint", lambda w: ["restore", str(w.log), "kept", "--replace"], _pinned),
     Case("clear", lambda w: ["clear", str(w.log)]),
     Case("snapshots --rm", lambda w: ["snapshots", str(w.log), "--rm", "a", "b"], _keep("a", "b", "c"), _left),
     Case("snapshots --prune", lambda w: ["snapshots", str(w.log), "--prune"], _checkpoints),
-    Case("salvage", lambda w: ["salvage", str(w.log), "-o", str(w.copy)], content=DAMAGED),
+    Case("salvage", lambda w: ["recover", str(w.log), "-o", str(w.copy)], content=DAMAGED),
 ]
 
 

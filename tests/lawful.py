@@ -132,6 +132,10 @@ class Command:
                 rest.append("--yes")
             if self.flag and name in ("forget", "unprotect"):
                 rest.append({"forget": "--include-protected", "unprotect": "--force"}[name])
+            if name == "unprotect":
+                name, rest = "protect", [*rest, "--off"]
+        elif name == "redo":
+            name, rest = "undo", ["--redo"]
         elif name in ("mark", "rewind") and self.label is not None:
             rest = ["--", self.label]
         elif name == "condense":

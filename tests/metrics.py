@@ -46,7 +46,7 @@ def made(folder: Path) -> dict[str, str]:
     log = home / ".claude/projects/-shop/long.jsonl"
     log.write_bytes((ROOT / "fixtures/guide/session.jsonl").read_bytes() + b'{"torn\n{}\n')
     with open(folder / "events.jsonl", "wb") as events:
-        for words in (["compact", "--force"], ["compact"], ["status"], ["checkpoint"], ["show", "--no-such"]):
+        for words in (["compact", "--force"], ["compact"], ["status"], ["snapshot", "--light"], ["show", "--no-such"]):
             subprocess.run([*PYTHON, words[0], str(log), *words[1:], "--log-format", "json"], env=env, stderr=events,
                            stdout=subprocess.DEVNULL, check=False)  # fmt: skip
     return env

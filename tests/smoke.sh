@@ -29,7 +29,7 @@ for file in man/man1/ctxkit.1 man/man1/ctxkit-show.1 bash-completion/completions
     zsh/site-functions/_ctxkit fish/vendor_completions.d/ctxkit.fish; do
     [ -s "$work/venv/share/$file" ] || { echo "smoke: share/$file is not in the wheel" >&2; exit 1; }
 done
-"$bin/ctxkit" completion bash | cmp - "$work/venv/share/bash-completion/completions/ctxkit"
+"$bin/ctxkit" help --completion bash | cmp - "$work/venv/share/bash-completion/completions/ctxkit"
 if command -v man >/dev/null; then # as a user finds it: by the prefix alone
     MANPATH=$work/venv/share/man MANPAGER=cat MANWIDTH=80 man --warnings ctxkit-show >page 2>complaints
     [ ! -s complaints ] || { cat complaints >&2; exit 1; }

@@ -148,23 +148,23 @@ def test_salvage(home: Path, tmp_path: Path) -> None:
     child, parent = pages.write(home, rows(), [2, 4]), home / pages.name(1)
     raw = child.read_bytes()
     child.write_bytes(raw.replace(b'"three"', b'"three', 1))
-    found = json.loads(told("salvage", str(child), "-o", str(home / "clean.jsonl"), "--json")[0].splitlines()[0])
+    found = json.loads(told("recover", str(child), "-o", str(home / "clean.jsonl"), "--json")[0].splitlines()[0])
     whole, left = child.read_bytes().splitlines(keepends=True), child.read_bytes()
     assert left[found["offset"] :][: found["size"]] == whole[1]
     assert (home / "clean.jsonl").read_bytes() == whole[0] + whole[2]
     assert len(Log.open(home / "clean.jsonl").messages) == 4  # two answers side by side are one
     child.write_bytes(raw)
     parent.write_bytes(parent.read_bytes().replace(b'"role": "user"', b"\0" * 14, 1))
-    ran = run("salvage", str(child), "-o", str(home / "equal.jsonl"))
+    ran = run("recover", str(child), "-o", str(home / "equal.jsonl"))
     assert ran.code == 0 and (home / "equal.jsonl").read_bytes() == raw
     assert f"{parent} is damaged" in ran.err and "--to codex" in ran.err
-    assert f"{parent}:2: nul-block" in run("show", str(child)).err and "salvage:" not in told("recover", str(child))[0]
+    assert f"{parent}:2: nul-block" in run("show", str(child)).err and "copy:" not in told("recover", str(child))[0]
     assert told("export", str(child), "--to", "codex", "-o", str(tmp_path / "one.jsonl"))[1] == 0
-    assert told("salvage", str(tmp_path / "one.jsonl"), "-o", str(tmp_path / "two.jsonl"))[1] == 0
+    assert told("recover", str(tmp_path / "one.jsonl"), "-o", str(tmp_path / "two.jsonl"))[1] == 0
     assert len(Log.open(tmp_path / "two.jsonl").messages) == 4 and told("check", str(tmp_path / "two.jsonl"))[1] == 0
     parent.unlink()
     child.write_bytes(raw[:-20])
-    assert told("salvage", str(child), "-o", str(home / "tail.jsonl"))[1] == 0
+    assert told("recover", str(child), "-o", str(home / "tail.jsonl"))[1] == 0
     assert (home / "tail.jsonl").read_bytes() == b"".join(raw.splitlines(keepends=True)[:-1])
 
 

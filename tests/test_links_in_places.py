@@ -31,11 +31,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 WRITES = {
     "export": "export chat.jsonl --to openai -o PLACE/x.json",
     "export-folder": "export chat.jsonl --to claude-code -o PLACE/",
-    "salvage": "salvage chat.jsonl -o PLACE/x.jsonl",
+    "recover": "recover chat.jsonl -o PLACE/x.jsonl",
     "metrics": "metrics . --textfile PLACE/x.prom",
     "ledger": "fleet map status chat.jsonl --ledger PLACE",
     "archive": "sessions --archive PLACE",
-    "sidecar": "checkpoint chat.jsonl --sidecar PLACE",
+    "sidecar": "snapshot chat.jsonl --light --sidecar PLACE",
 }
 """Commands -> lines that write below a place that is named."""
 

@@ -39,7 +39,7 @@ print(json.dumps([told, asked]), file=sys.stderr)
 ALSO = [
     "show chat.jsonl --about question", "forget chat.jsonl --about question --yes", "tool schema --for openai",
     "recall . question", "sessions .", "status chat.jsonl --model gpt-4o", "status chat.jsonl --context-limit 100",
-    "help show",    "completion bash", "export chat.jsonl --to gemini",
+    "help show",    "help --completion bash", "export chat.jsonl --to gemini",
 ]  # fmt: skip
 
 

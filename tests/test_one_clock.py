@@ -71,7 +71,7 @@ def reachable(log: Path) -> None:
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     good("mark", log, "here")
     good("snapshot", log, "-m", "kept")
-    good("checkpoint", log, "-m", "pinned")
+    good("snapshot", log, "--light", "-m", "pinned")
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "log --tokens": ("log", "LOG", "--tokens"),
     "diff": ("diff", "LOG", "1", "now"), "why": ("why", "LOG", "2"), "recall": ("recall", "LOG", "word"),
     "recall many": ("recall", "LOG", "LOG", "word"), "sessions": ("sessions", "FOLDER"), "window": ("window", "LOG"),
-    "agents": ("agents", "LOG"), "show --explain": ("show", "LOG", "--explain"),
+    "status --by": ("status", "LOG", "--by", "agent"), "show --explain": ("show", "LOG", "--explain"),
     "show --window": ("show", "LOG", "--now", "wall"),
     "status --files": ("status", "LOG", "--files"), "status --plot": ("status", "LOG", "--plot"),
     "snapshots": ("snapshots", "LOG"), "check": ("check", "LOG"), "scan": ("scan", "LOG"),
@@ -107,15 +107,15 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "snapshots --prune": ("snapshots", "LOG", "--prune", "--dry-run"), "config": ("config", "LOG", "show"),
     "edit": ("edit", "LOG", "--print"),
     "resume": ("resume", "LOG", "--to", "claude-code", "--dry-run"),
-    "salvage": ("salvage", "LOG"), "watch": ("watch", "LOG", "--once"),
+    "watch": ("watch", "LOG", "--once"),
     "metrics": ("metrics", "FOLDER"), "memory": ("memory",), "tool": ("tool", "define"),
     "sql": ("sql", "LOG", "select ts from messages"), "fleet": ("fleet", "sql", "--views"),
-    "export": ("export", "LOG"), "completion": ("completion", "bash"), "help": ("help",),
+    "export": ("export", "LOG"), "help": ("help",),
 }  # fmt: skip
 """What prints something of a log and appends nothing."""
 CHANGES = {
-    "init", "add", "mark", "rewind", "forget", "remember", "clear", "trim", "protect", "unprotect", "undo", "redo",
-    "snapshot", "checkpoint", "cat", "compact", "restore",
+    "init", "add", "mark", "rewind", "forget", "remember", "clear", "trim", "protect", "undo",
+    "snapshot", "cat", "compact", "restore",
 }  # fmt: skip
 """What they print is their report: no times, but for `cat`, which copies the log byte by byte."""
 
@@ -161,7 +161,7 @@ def test_printed_times_typed_back(log: Path, monkeypatch: pytest.MonkeyPatch) ->
                         name,
                         text,
                     )
-    assert {"show", "log", "status", "agents", "recall", "sessions", "window", "snapshots"} <= printing
+    assert {"show", "log", "status", "recall", "sessions", "window", "snapshots"} <= printing
 
 
 class Typed(NamedTuple):
@@ -339,7 +339,7 @@ def test_zones_of_the_machine() -> None:
 BYTES: tuple[tuple[str, ...], ...] = (
     ("mark", "log.jsonl", "here"),
     ("snapshot", "log.jsonl", "-m", "kept", "--json"),
-    ("checkpoint", "log.jsonl", "-m", "pinned", "--json"),
+    ("snapshot", "log.jsonl", "--light", "-m", "pinned", "--json"),
     ("compact", "log.jsonl", "--target", "40%"),
     ("restore", "log.jsonl", "kept", "--summary"),
     ("forget", "log.jsonl", "6", "--json"),

@@ -46,9 +46,9 @@ LINES = [
     ["recall", "LOG", "999", "--apply"], ["recall", "LOG", "--apply", "--role", "tool", "--yes"],
     ["clear", "LOG"], ["clear", "LOG", "--keep-protected"], ["clear", "LOG", "--agent", "nobody"],
     ["protect", "LOG", "2"], ["protect", "LOG", "6"], ["protect", "LOG", "--role", "user"],
-    ["unprotect", "LOG", "6"], ["unprotect", "LOG", "2"], ["unprotect", "LOG", "1"],
-    ["unprotect", "LOG", "1", "--force"],
-    ["undo", "LOG"], ["undo", "LOG", "1"], ["undo", "LOG", "4"], ["redo", "LOG"],
+    ["protect", "LOG", "6", "--off"], ["protect", "LOG", "2", "--off"], ["protect", "LOG", "1", "--off"],
+    ["protect", "LOG", "1", "--off", "--force"],
+    ["undo", "LOG"], ["undo", "LOG", "1"], ["undo", "LOG", "4"], ["undo", "LOG", "--redo"],
     ["window", "LOG", "24h"], ["window", "LOG", "set", "2h"], ["window", "LOG", "add", "8h"],
     ["window", "LOG", "sub", "4h"], ["window", "LOG", "reset"], ["window", "LOG", "off"], ["window", "LOG", "8"],
     ["window", "LOG", "24h", "--agent", "frodo"], ["window", "LOG", "30h"],
@@ -165,7 +165,9 @@ def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path, prepa
     assert views("-", cli("cat", str(log))[1]) == expected
 
 
-@pytest.mark.parametrize("words", [["undo", "LOG"], ["rewind", "LOG", "a"], ["forget", "LOG", "3"], ["redo", "LOG"]])
+@pytest.mark.parametrize(
+    "words", [["undo", "LOG"], ["rewind", "LOG", "a"], ["forget", "LOG", "3"], ["undo", "LOG", "--redo"]]
+)
 def test_a_stream_with_a_sidecar_goes_on_with_its_ops(words: list[str], tmp_path: Path, prepared: Prepare) -> None:
     """`--sidecar DIR` in a pipe: the op stands behind those of the sidecar, which go out with the stream."""
     log = tmp_path / "session.jsonl"

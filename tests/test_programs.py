@@ -86,7 +86,7 @@ def test_no_command_writes_to_it(program: Program, tmp_path: Path, monkeypatch: 
 FORMS = (
     ("config", (), ("set", "window.default", "8h")), ("init", ("--profile", "bot"), ()),
     ("add", ("--create",), ("hi",)), ("add", ("--role", "user", "--from", "chat"), ("hi",)),
-    ("mark", ("--from", "chat"), ("x",)), ("window", (), ("off",)), ("checkpoint", ("--auto",), ()),
+    ("mark", ("--from", "chat"), ("x",)), ("window", (), ("off",)), ("snapshot", ("--auto",), ()),
     ("snapshots", ("--prune",), ()), ("undo", ("--force-replay",), ()), ("edit", ("--draft", "-"), ()),
     ("tool", ("cleanup",), ("x",)), ("recover", ("--yes", "--point", "step"), ()), ("check", ("--accept",), ()),
     ("forget", ("--yes", "--last", "2x"), ()),
@@ -100,7 +100,7 @@ def test_no_form_of_a_command_writes_to_it(program: Program, tmp_path: Path, mon
     path = program.put(tmp_path)
     before = path.read_bytes()
     monkeypatch.chdir(tmp_path)
-    itself = [("export", ("--to", "chat", "-o", path.name), ()), ("salvage", ("-o", path.name), ())]
+    itself = [("export", ("--to", "chat", "-o", path.name), ()), ("recover", ("-o", path.name), ())]
     for command, options, words in (*FORMS, *itself):
         ran = ctxkit(command, *options, "--", path.name, *words)
         assert path.read_bytes() == before, (command, options)

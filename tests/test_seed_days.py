@@ -208,7 +208,8 @@ def test_the_next_day(bot: Days) -> None:
 
 def test_bars_of_agents(bot: Days) -> None:
     """Each agent has its own figures, by the commands and by the API."""
-    rows = good("agents", bot.typed, "--json").values
+    [found_by] = good("status", bot.typed, "--by", "agent", "--json").values
+    rows = found_by["by"]
     found, _ = Log.open(bot.called).agent_contexts()
     assert [(one["name"], one["inside"], one["tokens"]["used"]) for one in rows] == [
         (one.name, one.inside, one.tokens.used) for one in found

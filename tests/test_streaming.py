@@ -25,7 +25,7 @@ SHARE = 0.4
 """Of the size, that memory may grow by: what is read and written at once, and no list of messages, turns or lines."""
 WHOLE = [
     *(("export", "--to", to) for to in TARGETS),
-    ("edit", "--print"), ("checkpoint", "-m", "kept"), ("snapshot",), ("show", "--json"), ("show", "--full"),
+    ("edit", "--print"), ("snapshot", "--light", "-m", "kept"), ("snapshot",), ("show", "--json"), ("show", "--full"),
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def test_every_command(name: str) -> None:
             ],
         ),
         ("remember", ["Log.remember", "forget_selection.py", "changes/forget.py", "Remember", "case Forget"]),
-        ("redo", ["Log.redo", "changes/undo.py", "Undo", "case Undo"]),
+        ("undo", ["Log.undo", "changes/undo.py", "Undo", "case Undo"]),
         ("window", ["Log.set_window", "changes/window.py", "Window", "case Window"]),
         ("why", ["core/visibility.py", "core/reasons.py", "tests/core/test_reasons.py"]),
         ("check", ["Log.check", "recovery/check.py"]),

@@ -129,12 +129,11 @@ def _definition(module: str, name: str, *, core: bool = False) -> Iterator[str]:
 
 def _ops(name: str) -> list[ast.ClassDef]:
     """The class of the op that a command writes."""
-    tag = {"redo": "undo"}.get(name, name)
     found = [node for node in _defined(OPS) if isinstance(node, ast.ClassDef)]
     tags = {
         node.name: [key.value.value for key in node.keywords if isinstance(key.value, ast.Constant)] for node in found
     }
-    return [node for node in found if tag in tags[node.name]]
+    return [node for node in found if name in tags[node.name]]
 
 
 def _kinds(op: ast.ClassDef) -> list[str]:

@@ -93,7 +93,7 @@ def forget(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no
     plan = leaving(state, wish)
     if not plan.asked.meets(_with_covered(state, state.present())):  # a message in a summary counts as present
         if plan.skipped:
-            hint = "use --include-protected, or remove the protection with ctxkit unprotect"
+            hint = "use --include-protected, or remove the protection with ctxkit protect --off"
             raise NothingChanges(
                 _protected(state, plan.skipped),
                 hint,
@@ -147,7 +147,7 @@ def forget_parts(
     kept = [_stays(state, name) for name in summaries]
     if not left:
         if skipped:
-            hint = "use --include-protected, or remove the protection with ctxkit unprotect"
+            hint = "use --include-protected, or remove the protection with ctxkit protect --off"
             raise NothingChanges(_protected(state, skipped), hint)
         text = "nothing matched: no message in the context has such a part"
         raise NothingChanges(

@@ -60,7 +60,7 @@ PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
 """Ends of errors for a file that cannot be read."""
 ALIKE = 0.7
 """How similar, of 1, the name of a file must be to be offered for one that is missing."""
-LOOKS = frozenset({"agents", "check", "log", "recall", "salvage", "scan", "show", "status", "why"})
+LOOKS = frozenset({"check", "log", "recall", "scan", "show", "status", "why"})
 """Commands that read a log without the history that it goes on from, if that is missing."""
 BARE = frozenset({"check", "scan"})
 """Of these the commands that so read any log; the others only one without ops."""
@@ -77,13 +77,14 @@ REPORTED = 10
 def opened(
     log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True,
     before: Callable[[Source], None] | None = None, devices: bool = False, thread: str | None = None,
-    tolerant: bool = False,
+    tolerant: bool = False, looks: bool = False,
 ) -> Log:  # fmt: skip
     """Open the log that the first argument names. Raises what `Log.open` raises, with a hint if a label was meant.
 
     `thread`: the thread that is asked for; if only an agent's log beside this one has it, that log is opened.
     `tolerant`: mistakes in config files are kept in `config.errors`; those in the environment are raised.
     `devices`: /dev/null is a log without messages, and /dev/fd/N, the shell's <(...), is read like standard input.
+    `looks`: this call only looks, as the commands of LOOKS do.
     """
     streams.Streams.quiet = reading.quiet
     if not log:
@@ -98,7 +99,7 @@ def opened(
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
-                partial="bare" if command in BARE else "look" if command in LOOKS else "no", own=reading.own,
+                partial="bare" if command in BARE else "look" if looks or command in LOOKS else "no", own=reading.own,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):

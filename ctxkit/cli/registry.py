@@ -25,9 +25,9 @@ class CommandEntry(NamedTuple):
     def writes(self) -> bool:
         """Whether it writes to a log or beside it: a script's `@` that may mean two sessions is refused.
 
-        A command that writes with one of its options only, as `check --accept`, calls `options.refuse_doubtful` there.
+        One that does so with some of its options only, as `check --accept`, calls `options.refuse_doubtful` there.
         """
-        return self.group == "change" or self.name in ("snapshot", "checkpoint", "recover", "tool", "config", "resume")
+        return self.group == "change" or self.name in ("snapshot", "tool", "config", "resume")
 
     @property
     def module(self) -> str:
@@ -47,7 +47,6 @@ COMMANDS: dict[str, CommandEntry] = {
     for entry in (
         CommandEntry("show", "look", "print the context"),
         CommandEntry("status", "look", "how full the context is, and what is in it and out of it"),
-        CommandEntry("agents", "look", "list the agents, with what each has in its context"),
         CommandEntry("log", "look", "list the ops, newest last, with what each did"),
         CommandEntry("diff", "look", "compare two states of a log, or two logs"),
         CommandEntry("why", "look", "why a message is in the context or out of it"),
@@ -66,26 +65,21 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("trim", "change", "make the context fit a budget, by rules"),
         CommandEntry("edit", "change", "edit the whole history in an editor"),
         CommandEntry("restore", "change", "bring a snapshot back into the context"),
-        CommandEntry("protect", "change", "keep messages from compact, trim, window and forget"),
-        CommandEntry("unprotect", "change", "remove the protection"),
+        CommandEntry("protect", "change", "keep messages from compact, trim, window and forget, or no longer"),
         CommandEntry("window", "change", "show or set how far back the context reaches"),
-        CommandEntry("undo", "change", "undo an op"),
-        CommandEntry("redo", "change", "undo the newest undo"),
+        CommandEntry("undo", "change", "undo an op, or the newest undo"),
         CommandEntry("export", "keep", "print the context as a provider's request or as a session file"),
         CommandEntry("resume", "keep", "write a new session, and print the line to type"),
         CommandEntry("snapshot", "keep", "save the context as a file, to come back to"),
-        CommandEntry("checkpoint", "keep", "save a small reference to the context, to come back to"),
         CommandEntry("snapshots", "keep", "list or delete snapshots and checkpoints"),
         CommandEntry("memory", "keep", "short notes of a project, across its sessions"),
         CommandEntry("fleet", "keep", "many logs as tables; a function over many logs"),
         CommandEntry("check", "keep", "find damage in the log and its ops"),
         CommandEntry("scan", "keep", "find secrets in a log and in the files beside it"),
-        CommandEntry("recover", "keep", "after a crash: find what is unfinished, and go back to a whole state"),
-        CommandEntry("salvage", "keep", "write a clean copy of a damaged log"),
+        CommandEntry("recover", "keep", "after a crash: go back to a whole state, or write a clean copy"),
         CommandEntry("watch", "live", "follow logs while they grow: tokens, pace, what they wait for"),
         CommandEntry("metrics", "live", "figures of all sessions, for Prometheus"),
         CommandEntry("tool", "live", "let a model forget: print the tool's definition, execute its calls"),
-        CommandEntry("completion", "about", "print the completion script of a shell"),
         CommandEntry("config", "set", "show, get, set and unset the settings of a log, or your own"),
         CommandEntry("help", "about", "show examples, options and exit codes of a command"),
     )
@@ -136,7 +130,6 @@ MEANT = {
     "snapshots": ("backups", "checkpoints"),
     "status": ("count", "info", "size", "stat", "stats", "tokens", "usage", "wc"),
     "trim": ("crop", "cut", "fit", "shorten", "shrink", "truncate"),
-    "unprotect": ("unpin",),
     "why": ("blame", "explain"),
 }
 """Command -> its names in other programs."""
@@ -148,6 +141,13 @@ OTHERWISE = {
     "unforget": "ctxkit undo, or ctxkit recall --apply?",
     "fork": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",
     "branch": "ctxkit export --to claude-code -o NEW.jsonl, or of another agent?",
+    "checkpoint": "ctxkit snapshot --light?",
+    "agents": "ctxkit status --by agent?",
+    "completion": "ctxkit help --completion SHELL?",
+    "redo": "ctxkit undo --redo?",
+    "salvage": "ctxkit recover LOG -o NEW?",
+    "unpin": "ctxkit protect --off?",
+    "unprotect": "ctxkit protect --off?",
 }
 """Name -> the hint, where no single command does it."""
 COMMAND_OF = {name: command for command, names in MEANT.items() for name in names}

@@ -47,7 +47,7 @@ EACH = "say --own with each command on this log: without it a change goes beside
 """Said once of a log that is the user's by `--own` alone."""
 TYPED = ("by", "label", "criteria", "focus", "target", "asked", "answer")
 """Fields of ops that hold what a person typed, or a model answered, and no text of a message."""
-EMPTY = "--allow-empty takes it; in Python as_it_is=True"
+EMPTY = "--force takes it; in Python as_it_is=True"
 """The hint at an empty text that is refused."""
 
 

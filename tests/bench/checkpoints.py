@@ -1,4 +1,4 @@
-"""`just bench-checkpoints`: what a checkpoint costs `clear` and `compact` of a long session, and `checkpoint --auto`.
+"""`just bench-checkpoints`: what a checkpoint costs `clear` and `compact` of a long session, and `snapshot --auto`.
 
 Whole processes, the best of several runs in turn: by the clock, and of the processor. `--write` puts the table into
 docs/performance.md.
@@ -25,7 +25,7 @@ MEGABYTES = 60
 SWITCH = "CTXKIT_CHECKPOINT_AUTO"
 CALLS = {
     "`clear`, Claude Code": ("session.jsonl", "clear"),
-    "`checkpoint --auto`, Claude Code": ("session.jsonl", "checkpoint", "--auto"),
+    "`snapshot --auto`, Claude Code": ("session.jsonl", "snapshot", "--auto"),
     "`clear`, native": ("log.jsonl", "clear"),
     "`compact --summary-file`, native": ("log.jsonl", "compact", "--force", "--keep-steps", "1", "--summary-file"),
 }
@@ -52,7 +52,7 @@ def rows(folder: Path, times: int) -> list[str]:
         size = path.stat().st_size
         for turn in range(times + 1):
             run = took(words, path, size, {})
-            other = took(words, path, size, {SWITCH: "false"}) if words[0] != "checkpoint" else None
+            other = took(words, path, size, {SWITCH: "false"}) if words[0] != "snapshot" else None
             if turn:  # the first one reads the file into memory, and counts the tokens
                 kept.append(run)
                 plain += [other] if other is not None else []

@@ -39,7 +39,7 @@ def commands(kind: str) -> Iterator[tuple[str, ...]]:
         yield "export", "--to", to
     yield from LOOKS
     if native:
-        yield from (("edit", "--print"), ("checkpoint",), ("compact", "--target", "30%"))
+        yield from (("edit", "--print"), ("snapshot", "--light"), ("compact", "--target", "30%"))
 
 
 def rows(path: Path, folder: Path, parts: Sequence[str]) -> Iterator[str]:

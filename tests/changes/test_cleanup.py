@@ -194,7 +194,7 @@ def test_a_model_forgets_to_the_last_word(kind: type[Program], tmp_path: Path) -
     assert shown(talk.path) == [*range(1, 54)]
     assert "Done." in json.dumps(talk.body())
     assert "undone" in good(*command[1:]).err
-    good("redo", talk.path)
+    good("undo", talk.path, "--redo")
     assert shown(talk.path) == [*range(1, 41)]
 
 

@@ -44,7 +44,7 @@ def test_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert re.fullmatch(sent, first) and second.startswith("llm: 30 messages (3-32) summarized in ")
         assert last.startswith("Context condensed (")
     assert ops(path)[-1]["model"] == OPENAI and "fallback" not in ops(path)[-1]
-    assert "summary of 3-32 (llm)" in good("show", path).text and STORY[:30] in good("show", path, "--expand").text
+    assert "summary of 3-32 (llm)" in good("show", path).text and STORY[:30] in good("show", path, "--full").text
     assert "3-32, llm" in good("log", path).text
     good("undo", path)
     clean(tmp_path)

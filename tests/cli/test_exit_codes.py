@@ -26,7 +26,7 @@ LOGS = {
 TABLE = """
                             good marked foreign empty missing folder text other many misfit damaged future config fifo dangling loop unnamed
 show LOG                       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-agents LOG                     0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+status LOG --by agent          0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 status LOG                     0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
 log LOG                        0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 why LOG 2                      0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
@@ -36,7 +36,7 @@ diff LOG                       0      0       0     0      66     66   65    65 
 cat LOG                        0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
 check LOG                      0      0       0     0      66     66   65    65    2      1       1      1      1   66       66   66      66
 scan LOG                       0      0       0     0      66     66    0     0    0      0       0      0      0   66       66   66      66
-salvage LOG -o NEW             0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
+recover LOG -o NEW             0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
 recover LOG                    0      0       1     0      66     66   65    65    2      1       1      0     78   66       66   66      66
 recover LOG --yes              0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 export LOG --to chat           0      0       0     1      66      2   65    65    2     65      65     65     78   66       66   66      66
@@ -49,7 +49,7 @@ forget LOG 2                   0      0       0     2      66      2   65    65 
 remember LOG 2                 0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
 clear LOG                      0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 protect LOG 2                  0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-unprotect LOG 2                0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
+protect LOG 2 --off            0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
 compact LOG --force            0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 trim LOG --max-tokens 1M       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 edit LOG --print               0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
@@ -58,11 +58,11 @@ undo LOG                       1      0       1     1      66     66   65    65 
 config LOG get now             0      0       0     0      66     66    0     0    0      0       0      0     78   66       66   66      66
 snapshot LOG                   0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 restore LOG latest             1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
-checkpoint LOG                 0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
+snapshot LOG --light           0      0       0     1      66     66   65    65    2     65      65      0     78   66       66   66      66
 snapshots LOG                  0      0       0     0      66     66    0     0    0      0       0      0      0   66       66   66      66
 tool call LOG -                0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
 watch LOG --once               0      0       0     0      66     66   65    65    2      0       0      0      0   66       66   66      66
-redo LOG                       1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
+undo LOG --redo                1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
 """  # noqa: E501  # a table is read in columns
 """Rows: a call; columns: situations."""
 
@@ -73,7 +73,7 @@ CASES = [
     for situation, code in zip(HEAD.split(), row[26:].split(), strict=True)
 ]
 
-NO_LOG = {"completion", "fleet", "help", "memory", "metrics", "sessions", "sql"}
+NO_LOG = {"fleet", "help", "memory", "metrics", "sessions", "sql"}
 """Commands that take no log, or any number: to `sql` one that cannot be read is a row."""
 
 

@@ -122,8 +122,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 UNSEEN = (
     ("forget", "--tool", "Read", "--yes"), ("forget", "--grep", "question", "--yes"), ("forget", "2"),
     ("remember", "--last", "1x", "--yes"), ("recall", "third", "--apply", "--yes"),
-    ("protect", "--role", "user"), ("unprotect", "--role", "user"), ("clear",), ("mark",), ("rewind", "a"), ("undo",),
-    ("window", "2h"), ("restore", "latest", "--replace", "--yes"), ("checkpoint",),
+    ("protect", "--role", "user"), ("protect", "--role", "user", "--off"), ("clear",), ("mark",),
+    ("rewind", "a"), ("undo",), ("window", "2h"), ("restore", "latest", "--replace", "--yes"), ("snapshot", "--light"),
 )  # fmt: skip
 """What writes without a figure in it."""
 OWN = {"id", "ts", "by", "prev", "sum", "op", "snapshot", "mark"}

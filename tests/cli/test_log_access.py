@@ -30,11 +30,11 @@ WRITERS = [
     ["clear", "-"],
     ["clear", "-", "--keep-protected"],
     ["protect", "-", "5"],
-    ["unprotect", "-", "1", "--force"],
+    ["protect", "-", "1", "--off", "--force"],
     ["window", "-", "8h"],
     ["window", "-", "off"],
     ["undo", "-"],
-    ["redo", "-"],
+    ["undo", "-", "--redo"],
 ]
 LOG = PREPARED + lines(message("user", "later", 20), message("assistant", "so be it", 21))
 IDS = [" ".join(words) for words in WRITERS]
@@ -131,7 +131,7 @@ def test_ids_that_would_read_as_something_else(text: str, tmp_path: Path) -> Non
 
 NOES = ["rewind - none", "forget - --grep zzz", "forget - 1", "undo - 99", "remember - 1-", "protect - --agent x",
         "clear - --agent x"]  # fmt: skip
-ERRORS = ["forget - 99", "forget -", "window - 8", "unprotect - 1", "mark - a b", "forget - --grep (",
+ERRORS = ["forget - 99", "forget -", "window - 8", "protect - 1 --off", "mark - a b", "forget - --grep (",
           "mark - --now x --op-id 1"]  # fmt: skip
 
 
@@ -284,7 +284,7 @@ def test_an_agent_with_a_log_of_its_own(session: Path) -> None:
     assert b"inside" in good("show", session, "--thread", "inner").out
     assert b"main words" in good("show", session, "--thread", "main").out
     good("protect", session, "1", "--thread", "a1")
-    good("unprotect", session, "1", "--thread", "a1")
+    good("protect", session, "1", "--off", "--thread", "a1")
 
 
 def test_a_thread_that_nobody_has(session: Path) -> None:
@@ -302,7 +302,7 @@ def test_an_agent_and_a_sidecar(session: Path, tmp_path: Path) -> None:
 
 
 CHANGES = [
-    ["edit", "--draft", "DRAFT"], ["forget", "3"], ["undo"], ["redo"],
+    ["edit", "--draft", "DRAFT"], ["forget", "3"], ["undo"], ["undo", "--redo"],
     ["remember", "6-11"], ["recall", "3", "--apply"], ["clear"], ["undo"],
     ["compact", "2-8"], ["undo"], ["forget", "6"], ["restore", "latest", "--replace"],
     ["trim", "--max-tokens", "120"],

@@ -77,7 +77,7 @@ def test_every_looker_looks_back(name: str) -> None:
 
 
 NO_STREAM = (
-    "init", "completion", "fleet", "help", "memory", "metrics", "recall", "sessions", "snapshots", "sql", "tool",
+    "init", "fleet", "help", "memory", "metrics", "recall", "sessions", "snapshots", "sql", "tool",
     "watch",
 )  # fmt: skip
 """They take no log from standard input (of many logs, of folders, of a sidecar alone), or behind another word."""

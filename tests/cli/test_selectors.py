@@ -148,7 +148,7 @@ def protect(log: Path, words: list[str], chosen: list[int]) -> None:
 def unprotect(log: Path, words: list[str], chosen: list[int]) -> None:
     """It takes their flags away."""
     good("protect", log, "1-13")
-    good("unprotect", log, *words, "--force")
+    good("protect", log, *words, "--off", "--force")
     assert flagged(log) == set(ALL) - closed(chosen)
 
 
@@ -187,8 +187,8 @@ def edit(log: Path, words: list[str], chosen: list[int]) -> None:
 
 
 RUNS: dict[str, list[Callable[[Path, list[str], list[int]], None]]] = {
-    "show": [show, explain], "forget": [forget], "remember": [remember], "protect": [protect],
-    "unprotect": [unprotect], "recall": [recall, search], "compact": [compact], "edit": [edit],
+    "show": [show, explain], "forget": [forget], "remember": [remember], "protect": [protect, unprotect],
+    "recall": [recall, search], "compact": [compact], "edit": [edit],
 }  # fmt: skip
 """Every command that takes selectors, and what they come to in it."""
 
@@ -208,7 +208,7 @@ def test_table(log: Path, words: str, chosen: list[int], run: Callable[[Path, li
 
 
 WHOLE = [
-    ["show"], ["show", "--explain"], ["forget", "--yes"], ["remember", "--yes"], ["protect"], ["unprotect"],
+    ["show"], ["show", "--explain"], ["forget", "--yes"], ["remember", "--yes"], ["protect"], ["protect", "--off"],
     ["recall", "--apply", "--yes"],
 ]  # fmt: skip
 """The same commands with what else they need."""

@@ -61,12 +61,12 @@ def test_recall_in_the_whole_project(home: Path) -> None:
     assert "no session was begun in" in ctxkit("recall", "--here", "port").err
 
 
-WITHOUT = {"init", "completion", "help", "sessions", "tool", "recall", "config", "snapshots", "add", "restore", "edit",
+WITHOUT = {"init", "help", "sessions", "tool", "recall", "config", "snapshots", "add", "restore", "edit",
            "memory", "metrics", "watch", "fleet", "sql"}  # fmt: skip
 """Commands that take no log, or not as their first word alone."""
 MORE = {
-    "forget": ["1"], "protect": ["1"], "unprotect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],
-    "why": ["1"], "export": ["--to", "openai"], "salvage": ["-o", "x"], "trim": ["--max-tokens", "100k"],
+    "forget": ["1"], "protect": ["1"], "compact": ["--target", "30%"], "remember": ["1", "--yes"],
+    "why": ["1"], "export": ["--to", "openai"], "trim": ["--max-tokens", "100k"],
     "resume": ["--dry-run"],
 }  # fmt: skip
 

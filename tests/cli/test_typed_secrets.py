@@ -84,7 +84,7 @@ def test_no_typed_secret_stays(command: str, tmp_path: Path, monkeypatch: pytest
     "call",
     [
         ("mark", "LOG", "a {}"), ("forget", "LOG", "--grep", "{}|question", "--yes"), ("memory", "add", "it is {}"),
-        ("compact", "LOG", "--force", "--focus", "{}", "--yes"), ("checkpoint", "LOG", "-m", "at {}"),
+        ("compact", "LOG", "--force", "--focus", "{}", "--yes"), ("snapshot", "LOG", "--light", "-m", "at {}"),
         ("snapshot", "LOG", "-m", "at {}", "--tag", "{}"), ("trim", "LOG", "--max-tokens", "60", "--tool", "{}"),
         ("protect", "LOG", "--grep", "{}|question"), ("remember", "LOG", "--grep", "{}|question", "--yes"),
     ],

@@ -23,7 +23,7 @@ OPS = ["mark a", "forget 3-4", "protect 6", "window 8h", "rewind a", "undo", "wi
 WRAPPED = [
     "log chat.jsonl", "log chat.jsonl --tokens", "why chat.jsonl 1- 10.", "check chat.jsonl", "window chat.jsonl",
     "window chat.jsonl --agent bob",
-    "show chat.jsonl --explain", "completion --help", "help show", "--help", "show chat.jsonl --at 99",
+    "show chat.jsonl --explain", "help show", "--help", "show chat.jsonl --at 99",
     "rewind chat.jsonl none", "forget chat.jsonl 999", "undo chat.jsonl zz", "show chat.jsonl --agent nobody", "shwo",
     "show chat.jsonl --last x", "show missing.jsonl", "config chat.jsonl get limt", "window chat.jsonl soon",
     "diff chat.jsonl 1 now --stat", "mark chat.jsonl b", "undo chat.jsonl", "config chat.jsonl set limit many",

@@ -45,7 +45,7 @@ MORE = (
     ("compact", "LOG", "--target", "40%", "--keep-last", "0"), ("compact", "LOG", "--strategy", "mask", "--force"),
     ("compact", "LOG", "--strategy", "truncate", "--force", "--keep-last", "0"), ("compact", "LOG", "1-4"),
     ("trim", "LOG", "--max-tokens", "80", "--strategy", "episodes"), ("watch", "--once", "--compact", "LOG"),
-    ("watch", "--once", "--checkpoint", "--json", "LOG"), ("checkpoint", "LOG", "--auto"),
+    ("watch", "--once", "--checkpoint", "--json", "LOG"), ("snapshot", "LOG", "--auto"),
     ("fleet", "map", "compact", "LOG", "--set", "target=30%"), ("fleet", "map", "status", "LOG"),
     ("status", "LOG", "--files"), ("status", "LOG", "--plot"), ("show", "LOG", "--oneline"),
     ("show", "LOG", "--explain"),

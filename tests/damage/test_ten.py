@@ -38,7 +38,7 @@ CALLS = (
     ["export", "--to", "chat"], ["export", "--to", "openai"], ["export", "--to", "responses"],
     ["export", "--to", "anthropic"], ["export", "--to", "gemini"], ["export", "--to", "claude-code"],
     ["export", "--to", "codex"], ["export", "--to", "pi"], ["config"], ["mark", "here"], ["forget", "3"],
-    ["protect", "4"], ["undo"], ["redo"], ["window", "8h"], ["rewind", "here"],
+    ["protect", "4"], ["undo"], ["undo", "--redo"], ["window", "8h"], ["rewind", "here"],
 )  # fmt: skip
 """Calls that end with 0 on whatever of a log is whole."""
 

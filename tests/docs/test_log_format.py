@@ -78,8 +78,8 @@ def section(name: str, kind: type[ops.Op]) -> str:
     writer = "Read; no command writes it yet"
     if name in COMMANDS:
         writer = f"Written by [`ctxkit {name}`](commands/{name}.md)"
-    if name == "undo":
-        writer += " and [`ctxkit redo`](commands/redo.md)"
+    if name == "unprotect":
+        writer = "Written by [`ctxkit protect --off`](commands/protect.md)"
     if name == "interrupted":
         writer = "Written by other programs"
     reaches = f"Reaches the model: {kind.brings_in}." if kind.brings_in else "Reaches the model: no."

@@ -30,7 +30,7 @@ CODES = {int(code) for code in ExitCode} - {ExitCode.BUG}
 GOOD = b'{"role": "user", "content": "a good neighbour asks"}\n{"role": "assistant", "content": "it is answered"}\n'
 READERS: tuple[tuple[str, ...], ...] = (
     # LOG stands for the log
-    ("show", "LOG"), ("show", "LOG", "--json"), ("show", "LOG", "--explain"), ("show", "LOG", "--full", "--expand"),
+    ("show", "LOG"), ("show", "LOG", "--json"), ("show", "LOG", "--explain"), ("show", "LOG", "--full"),
     ("show", "LOG", "--oneline", "--last", "2x"), ("show", "LOG", "--max-tokens", "100"), ("show", "LOG", "--at", "1"),
     ("show", "LOG", "--since", "8h"), ("show", "LOG", "--tool", "*", "--thread", "side"),
     ("show", "LOG", "--now", "wall"),
@@ -43,7 +43,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("recall", "LOG", "--regex", "-i", "-e", "[aq].", "--json"), ("recall", "LOG", "x", "--state", "out"),
     ("diff", "LOG"), ("diff", "LOG", "1"), ("diff", "LOG", "--stat"), ("diff", "LOG", "good.jsonl", "--full"),
     ("resume", "LOG", "--to", "codex", "--cwd", ".", "--dry-run"), ("resume", "LOG", "--map", "/=.", "--dry-run"),
-    ("salvage", "LOG", "-o", "-"), ("recover", "LOG"), ("recover", "LOG", "--json"), ("snapshots", "LOG"),
+    ("recover", "LOG", "-o", "-"), ("recover", "LOG"), ("recover", "LOG", "--json"), ("snapshots", "LOG"),
     ("snapshots", "LOG", "--json"), ("snapshots", "LOG", "--prune", "--dry-run"), ("config", "LOG"),
     ("sessions", "LOG"), ("edit", "LOG", "--print"), ("forget", "LOG", "--grep", "question", "--dry-run"),
     ("trim", "LOG", "--max-tokens", "100", "--dry-run"), ("compact", "LOG", "--force", "--dry-run"),
@@ -58,12 +58,13 @@ READERS: tuple[tuple[str, ...], ...] = (
 WRITERS: tuple[tuple[str, ...], ...] = (
     ("forget", "LOG", "2"), ("forget", "LOG", "--last", "1x", "-y"), ("forget", "LOG", "--images", "-y"),
     ("forget", "LOG", "--larger-than", "5", "-y"), ("remember", "LOG", "1-3"), ("protect", "LOG", "2-3"),
-    ("unprotect", "LOG", "1-"), ("trim", "LOG", "--max-tokens", "80"),
+    ("protect", "LOG", "1-", "--off"), ("trim", "LOG", "--max-tokens", "80"),
     ("compact", "LOG", "--force", "--keep-last", "0"),
     ("compact", "LOG", "--force", "--strategy", "mask", "--keep-last", "0"), ("clear", "LOG"), ("undo", "LOG"),
-    ("compact", "LOG", "--force", "--strategy", "truncate", "--target", "40%"), ("redo", "LOG"), ("mark", "LOG", "m"),
+    ("compact", "LOG", "--force", "--strategy", "truncate", "--target", "40%"), ("undo", "LOG", "--redo"),
+    ("mark", "LOG", "m"),
     ("rewind", "LOG", "here"), ("rewind", "LOG", "back"), ("window", "LOG", "8h"), ("window", "LOG", "add", "4h"),
-    ("snapshot", "LOG", "-m", "kept"), ("checkpoint", "LOG", "-m", "kept"), ("restore", "LOG", "latest"),
+    ("snapshot", "LOG", "-m", "kept"), ("snapshot", "LOG", "--light", "-m", "kept"), ("restore", "LOG", "latest"),
     ("restore", "LOG", "night", "--replace"), ("restore", "LOG", "here"), ("recover", "LOG", "--yes"),
     ("recall", "LOG", "2", "--apply"), ("recall", "LOG", "question", "--apply", "-y"), ("check", "LOG", "--accept"),
     ("add", "LOG", "more", "--role", "user"), ("config", "LOG", "set", "trim.keep_last", "4"),
@@ -208,7 +209,7 @@ class _Judge:
         watch = Watch()
         try:
             with watch.on(), _bounded():
-                ran = ctxkit(*args, stdin=self.raw if "-" in args and words[0] != "salvage" else b"")
+                ran = ctxkit(*args, stdin=self.raw if "-" in args and words != ("recover", "LOG", "-o", "-") else b"")
         except Hangs as error:
             self.wrong(f"hang {place(error)}", f"{args} takes more than {BOUND} s")
             return Ran(-1, b"", "")

@@ -25,13 +25,15 @@ def words(name: str, log: str, random: Random, draft: Path) -> list[str]:
         case "snapshot":
             return [name, log, "-m", f"no {random.randrange(3)}"]
         case "checkpoint":
-            return [name, log, "-m", f"point {random.randrange(9)}"]
+            return ["snapshot", log, "--light", "-m", f"point {random.randrange(9)}"]
         case "restore":
             return [name, log, "latest"]
         case "replace":
             return ["restore", log, "latest", "--replace"]
         case "edit":
             return [name, log, "--draft", str(draft)]
+        case "redo":
+            return ["undo", log, "--redo"]
         case "recover":
             return [name, log, "--yes"]
         case _:

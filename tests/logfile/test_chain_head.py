@@ -217,11 +217,11 @@ def test_salvage_writes_the_chain_anew(tmp_path: Path, native: bytes) -> None:
     path, ops = tmp_path / "log.jsonl", ops_of(native)
     path.write_bytes(native.replace(ops[0], ops[0][:60] + b"\n"))
     assert problems(path)
-    ran = good("salvage", path, "-o", str(tmp_path / "new.jsonl"))
+    ran = good("recover", path, "-o", str(tmp_path / "new.jsonl"))
     assert problems(tmp_path / "new.jsonl") == [] and ran.err.count("head of") == 2
     assert "an op before it is damaged or gone" in ran.err
     path.write_bytes(native)
-    good("salvage", path, "-o", str(tmp_path / "same.jsonl"))
+    good("recover", path, "-o", str(tmp_path / "same.jsonl"))
     assert (tmp_path / "same.jsonl").read_bytes() == native
 
 

@@ -127,7 +127,7 @@ def test_a_cloned_folder_runs_nothing(where: str, tmp_path: Path) -> None:
         ["show", path],
         ["export", path, "--to", "openai", "--model", "m"],
         ["status", path],
-        ["agents", path],
+        ["status", path, "--by", "agent"],
     ):
         ran = good(*words)
         assert ran.err.count("status.processes counts only from flags, environment and user config: ignored") == 1

@@ -46,7 +46,7 @@ def command(
     model: str | None = None,
     ts: str | None = None,
     messages: bool = False,
-    allow_empty: bool = False,
+    force: bool = False,
     enforce: bool = False,
     create: bool = False,
     dry_run: bool = False,
@@ -55,7 +55,7 @@ def command(
     """Append a message to a log.
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
-    message at the end. An unknown role and, without --allow-empty, an empty text are refused (exit 2); --messages takes
+    message at the end. An unknown role and, without --force, an empty text are refused (exit 2); --messages takes
     rows as they are and says which roles are unknown. It also takes a conversation, a line `[TIME] NAME: TEXT` for each
     message; a name is a user's, but for that of --agent. --enforce refuses a user's message if the context would be
     full; answers and results are always added. If a model forgot messages with filter_context and this is its answer,
@@ -81,8 +81,8 @@ def command(
         if messages:
             require_message(record)
         else:
-            require_sayable(record, empty=allow_empty)
-    if not (messages or allow_empty or words.strip() or side(role) == "tool"):  # nobody types a model's empty answer
+            require_sayable(record, empty=force)
+    if not (messages or force or words.strip() or side(role) == "tool"):  # nobody types a model's empty answer
         raise Usage("the text is empty: nothing was added", EMPTY)
     if create and log not in ("", "-") and not Path(log).exists():
         _create(Path(log), reading)

@@ -1,4 +1,4 @@
-"""ctxkit recover: after a crash: what is damaged or unfinished, and a context to go on from."""
+"""ctxkit recover: after a crash: what is damaged or unfinished, and a context to go on from; -o: a clean copy."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from typing import Any
 import msgspec
 
 from ctxkit.api.log import Log
-from ctxkit.cli.log_access import write
-from ctxkit.cli.options import LogArgument, Reading, Writing, takes
+from ctxkit.cli.log_access import opened, write
+from ctxkit.cli.options import LogArgument, Reading, Writing, refuse_doubtful, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import SnapshotHead
 from ctxkit.core.times import seconds
-from ctxkit.errors import NothingChanges, Usage
+from ctxkit.errors import CannotCreate, NothingChanges, Usage
+from ctxkit.logfile.chain_head import head
+from ctxkit.recovery.records import soundness
 from ctxkit.recovery.recover import ENDS, TORN, WHYS, Recovery, RecoveryPoint, To, recovery
+from ctxkit.recovery.salvage import Range, Salvaged
+from ctxkit.store.atomic import create
 
 POINTS: dict[str, To] = {
     "step": "step", "exchange": "exchange", "question": "question", "checkpoint": "checkpoint",
 }  # fmt: skip
 KEYS: dict[str, To] = {"y": "checkpoint", "s": "step", "e": "exchange", "q": "question"}
 """Key that is typed -> the point."""
+KINDS = {"left": "not taken", "mended": "mended", "added": "mended"}
+"""What was done with a range of bytes -> its name in the report."""
 
 
 @takes(Writing, Reading)
@@ -31,6 +37,7 @@ def command(
     log: LogArgument = "-",
     *,
     point: str | None = None,
+    output: str | None = None,
     writing: Writing,
     reading: Reading,
 ) -> None:
@@ -44,7 +51,20 @@ def command(
     without a terminal, it only reports.
 
     Exit 0: there is nothing to recover, or it is done; 1: something was found, and nothing was changed.
+
+    -o writes a clean copy of a damaged log to a new file instead, and reports every byte range that is left out; LOG is
+    never changed. Every whole record is copied byte for byte to a line of its own, even after a torn one, on one line
+    with others, or among NUL bytes. A record that only a tolerant reader accepts is rewritten so that every program
+    reads it in the same way. The copy reads like the log, including its own ops, and has no damage; of a log without
+    damage it is equal. No file is ever overwritten. The copy is written whole or not at all, readable only by its
+    owner. Ops in a sidecar stay there. A log that goes on from another file gives a copy that does so, too.
     """
+    if output is not None:
+        if point or writing.yes or writing.dry_run or writing.op_id:
+            raise Usage("-o writes a copy, and changes nothing in the log: nothing was written", "leave the others out")
+        _copy(log, output, reading)
+        return
+    refuse_doubtful(log)
     goal = _point(point, yes=writing.yes)
 
     def action(target: Log) -> Op | None:
@@ -157,8 +177,8 @@ def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
         one.line is not None and one.where.startswith("line ") and one.code != "missing-parent" for one in found.damage
     )
     if mends or any(one.code != TORN for one in found.lost):
-        call = shlex.join(["ctxkit", "salvage", name, "-o", "NEW"])
-        yield [Styled("salvage", "cyan"), f": {call} writes a clean copy of the rest"]
+        call = shlex.join(["ctxkit", "recover", name, "-o", "NEW"])
+        yield [Styled("copy", "cyan"), f": {call} writes a clean copy of the rest"]
     yield from _some([_at(name, one.where, one.code, one.text) for one in found.unanswered])
     if found.open is not None:
         one = found.open
@@ -222,3 +242,65 @@ def as_json(log: Log, found: Recovery, op: Mapping[str, Any] | None) -> dict[str
         },
         "op": op,
     }  # fmt: skip
+
+
+def _copy(log: str, output: str, reading: Reading) -> None:
+    """Write a clean copy, and report what is left out."""
+    if not output:
+        raise Usage("-o needs the name of a new file, or - for standard output")
+    if output == "-" and reading.json:
+        raise Usage("--json and -o - both need standard output", "name a file: -o NEW")
+    target = opened(log, reading, command="recover", report=False, looks=True)
+    if output == "-" and streams.same_as_stdout(target.opening.path):
+        text = f"standard output is {target.opening.name} itself: nothing was written"
+        raise CannotCreate(text, "another file: the log is never changed")
+    made = target.salvage()
+    with streams.progress(f"copying {target.opening.name}"):
+        if output == "-":
+            streams.out_bytes(made.pieces)
+        else:
+            create(output, made.pieces)
+    if reading.json:
+        for one in made.ranges:
+            streams.out_json(msgspec.to_builtins(one))
+        streams.out_json({"records": made.records, "size": made.size, "left": made.left, "equal": not made.ranges})
+    else:
+        for one in made.ranges:
+            streams.say(_range_line(target.opening.name, one))
+    streams.flush()
+    streams.say(_copied(target, output, made))
+    if (before := head(target)) is not None:
+        streams.say(f"head of {target.opening.name}: {before}")
+        if output != "-":
+            streams.say(f"head of {output}: {head(Log.open(output))}")
+    _tell_sidecar(target, output)
+    for file in dict.fromkeys(one.file for one in target.transcript.damage if one.file):
+        call = shlex.join(["ctxkit", "export", target.opening.name, "--to", "codex", "-o"])
+        streams.say(f"{file} is damaged, and the copy goes on from it, too")
+        streams.hint(f"{call} WHOLE writes the history of all files to one, of which a clean copy can be made")
+
+
+def _range_line(name: str, one: Range) -> str:
+    place = f"bytes {one.offset} to {one.offset + one.size}" if one.size else f"before byte {one.offset}"
+    return f"{name}:{one.line}: {one.code}: {place}: {KINDS[one.kind]}: {one.text}"
+
+
+def _copied(log: Log, output: str, made: Salvaged) -> str:
+    name = "standard output" if output == "-" else output
+    what = f"wrote {name}: {layout.count(made.records, 'record')}, {layout.count(made.size, 'byte')}"
+    if not made.ranges:
+        odd = len({one.line for one in (*soundness(log), *log.transcript.damage) if not one.file})
+        if odd:
+            lines = f"{layout.count(odd, 'line')} {'have' if odd > 1 else 'has'} findings"
+            return f"{what}: every record is sound JSON; the copy is equal; {lines} that ctxkit check lists"
+        return f"{what}: nothing is damaged; the copy is equal"
+    return f"{what}; {layout.count(made.left, 'byte')} left out"
+
+
+def _tell_sidecar(log: Log, output: str) -> None:
+    """Say that ops in a sidecar are not in the copy."""
+    sidecar = log.opening.sidecar
+    if sidecar is None or log.native or sidecar.ops_size() is None:
+        return
+    to = "NEW" if output == "-" else output
+    streams.say(f"its ops stay in {sidecar.ops_path}: copy that folder to {to}.ctxkit to have them too")

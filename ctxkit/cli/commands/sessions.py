@@ -58,7 +58,7 @@ def command(
     grep: str | None = None,
     format: str | None = None,
     limit: int | None = None,
-    agents: bool = False,
+    all_: bool = False,
     pick: bool = False,
     null: bool = False,
     files_from: str | None = None,
@@ -87,7 +87,7 @@ def command(
     if archive is not None or dry_run or verify:
         others = {
             "DIR": places, "--since": since, "--until": until, "--here": here, "--grep": grep, "--format": format,
-            "--limit": limit, "--agents": agents, "--pick": pick, "-0": null, "--sort": sort is not SortOrder.TIME,
+            "--limit": limit, "--all": all_, "--pick": pick, "-0": null, "--sort": sort is not SortOrder.TIME,
             "--files-from": files_from, "--jobs": jobs,
         }  # fmt: skip
         return _archive(archive, others, dry_run=dry_run, verify=verify, json=json)
@@ -120,7 +120,7 @@ def command(
     if jobs is not None and jobs > 1 and not here:
         _read_ahead(places, jobs)
     with streams.progress("looking for sessions", "files") as step:
-        found = find_sessions(places or None, agents=agents, progress=step, here="." if here else None)
+        found = find_sessions(places or None, agents=all_, progress=step, here="." if here else None)
     if null or pick:  # a path alone does not name a thread
         found.sessions = [one for one in found.sessions if not one.thread]
     for folder in found.orphans:
@@ -163,7 +163,7 @@ def command(
         hint = "ctxkit sessions --here lists the agents' sessions of this project" if below else ""
         if here:
             hint = "was its folder moved? ctxkit sessions lists all; ctxkit resume NAME --cwd . goes on with one here"
-        hint = f"--agents lists {count(found.agents, 'file')} of subagents" if found.agents else hint
+        hint = f"--all lists {count(found.agents, 'file')} of subagents" if found.agents else hint
         raise NothingMatched(f"nothing found: {fits} in {where}", hint)
     if pick:
         return _picked(offered, null=null, json=json)

@@ -52,7 +52,6 @@ def command(
     *,
     full: bool = False,
     max_tokens: str | None = None,
-    expand: bool = False,
     oneline: bool = False,
     explain: bool = False,
     tools: bool = False,
@@ -71,17 +70,17 @@ def command(
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
     With criteria it prints only the messages of the context that fit; with numbers these messages, also those that are
     out of it, and with both the ones of them that fit; otherwise also what is assembled around them (system prompt,
-    docs, status of the threads), without numbers. A summary that `ctxkit compact` made is one line; --expand and
-    --full open it. --max-tokens shows what `ctxkit trim` would leave, as `budget.enforce` in the config always
+    docs, status of the threads), without numbers. A summary that `ctxkit compact` made is one line; --full
+    opens it. --max-tokens shows what `ctxkit trim` would leave, as `budget.enforce` in the config always
     does; stderr says what was left out. --json prints a JSON object per message. --explain says for all messages,
     or for the named ones, why they are in the context or out of it, and then which parameters were used. On a
     terminal the text is laid out for reading, and the pager opens at the end; --tools lists the tool calls, --words
     prints what can be pasted elsewhere.
     """
-    if words and (explain or tools or follow or oneline or expand):
-        text = "--words prints texts, and --explain, --tools, --oneline, --expand and -f print something else"
+    if words and (explain or tools or follow or oneline):
+        text = "--words prints texts, and --explain, --tools, --oneline and -f print something else"
         raise Usage(text, "leave one out")
-    form = _Form(full=full, expand=expand or full, oneline=oneline, json=reading.json)
+    form = _Form(full=full, oneline=oneline, json=reading.json)
     opened_log = opened(log, reading, looking, command="show", thread=selecting.thread)
     if follow:
         _refuse_to_follow(opened_log, looking, other=explain or tools or max_tokens is not None)
@@ -139,8 +138,8 @@ def command(
 class _Form:
     """How messages are printed: as a page of a terminal, or each by itself."""
 
-    def __init__(self, *, full: bool, expand: bool, oneline: bool, json: bool) -> None:
-        self.full, self.expand, self.oneline, self.json = full, expand, oneline, json
+    def __init__(self, *, full: bool, oneline: bool, json: bool) -> None:
+        self.full, self.oneline, self.json = full, oneline, json
         self.columns = layout.width()
         self.outs: dict[Name, str] = {}
         """Messages that are shown though they are out of the context, and why they are."""
@@ -156,7 +155,7 @@ class _Form:
         """The page of these messages. `between`: as in SessionPage."""
         from ctxkit.cli.terminal.session_page import SessionPage
 
-        return SessionPage(log, shown, around, full=self.full, expand=self.expand, outs=self.outs, between=between)
+        return SessionPage(log, shown, around, full=self.full, outs=self.outs, between=between)
 
     def print(self, log: Log, entry: Entry | Assembled) -> None:
         """One message, or what is assembled."""
@@ -168,7 +167,7 @@ class _Form:
         elif self.oneline:
             _oneline(log, entry, self.columns, out=entry.name in self.outs)
         else:
-            _print(log, entry, full=self.full, expand=self.expand, out=self.outs.get(entry.name, ""))
+            _print(log, entry, full=self.full, out=self.outs.get(entry.name, ""))
 
 
 def _wanted(log: Log, numbers: Numbers, selecting: Selecting) -> Selection:
@@ -356,7 +355,7 @@ def _print_words(log: Log, one: Entry, *, json: bool) -> None:
     streams.out("")
 
 
-def _print(log: Log, entry: Entry, *, full: bool, expand: bool, out: str) -> None:
+def _print(log: Log, entry: Entry, *, full: bool, out: str) -> None:
     state, content = log.state(), log.full(entry)
     moment = state.original(entry.name)
     notes = summary_view.notes(log, entry, out)
@@ -364,7 +363,7 @@ def _print(log: Log, entry: Entry, *, full: bool, expand: bool, out: str) -> Non
         state.label(entry.name), content.role, moment, name=content.name, protected=entry.protected, notes=notes
     )
     streams.out(*header, hang=4)
-    closed = entry.item is not None and entry.item.summary and not expand
+    closed = entry.item is not None and entry.item.summary and not full
     for line in message_view.body(content, full=full) if not closed or message_view.is_short(content) else ():
         streams.out(f"    {line}" if line else "")
     streams.out("")

@@ -1,15 +1,18 @@
-"""ctxkit snapshot: the context is kept as a file beside the log."""
+"""ctxkit snapshot: the context is kept as a file beside the log; --light: a reference to it, a checkpoint."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import finish_reading, opened, words_given
 from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cut.summarize.gist import FAILED
-from ctxkit.errors import BadSummary
+from ctxkit.errors import BadSummary, Usage
 from ctxkit.llm.hooks import Hooks
 from ctxkit.snapshots.snapshot import TakenSnapshot
+from ctxkit.snapshots.trigger_events import SPOKEN
 
 
 @takes(Looking, Reading)
@@ -18,6 +21,8 @@ def command(
     *,
     message: str = "",
     tag: list[str] | None = None,
+    light: bool = False,
+    auto: bool = False,
     all_: bool = False,
     agent: str | None = None,
     summary_file: str | None = None,
@@ -37,7 +42,23 @@ def command(
     With - for LOG the file goes to standard output, and `ctxkit restore LOG FILE` takes it from there. Rules write the
     summary, offline: what was done, decided, asked and left open. --summary-file takes the text of any
     program. --summary-model and --fast ask a model, which gets the messages without the secrets that are found in them.
+
+    --light saves a reference to the context as it is, a checkpoint: less than 1 KB. `ctxkit restore LOG ID` rebuilds
+    the context from the log itself and checks it by digests: a log that was changed is refused. ctxkit makes one
+    automatically before every compact, clear, edit and restore --replace. Automatic ones are deleted after 30 days, or
+    when there are 50 newer ones.
+
+    --auto is for hooks and watchers. It looks at the newest exchange and the one before, and makes a light one if a
+    tool wrote a file (#code), or if a command that failed succeeds again (#error_resolution); with --tag decision or
+    --tag milestone also if the model says one. One per exchange: run again, it writes nothing.
     """
+    if light or auto:
+        others = all_, agent, summary_file, summary_model, fast, redact, looking.at
+        if any(others):
+            text = "a light one refers to the log as it is now, and holds no messages or summary"
+            raise Usage(f"{text}: nothing was kept", "--light and --auto take -m; leave the others out")
+        _refer(log, message, tag or (), auto=auto, reading=reading)
+        return
     target = opened(log, reading, looking, command="snapshot")
     target.opening.reader.release()  # nothing is appended
     words = None if summary_file is None else _words(target, summary_file)
@@ -72,3 +93,23 @@ def _words(log: Log, file: str) -> str:
         return words_given(log, "--summary-file", file, after=": nothing was kept", refused=BadSummary)
     except BadSummary:
         return ""
+
+
+def _refer(log: str, message: str, tags: Sequence[str], *, auto: bool, reading: Reading) -> None:
+    """Save a reference to the context. `tags`: with `auto`, further triggers."""
+    unknown = [tag for tag in tags if tag not in SPOKEN]
+    if unknown or (tags and not auto):
+        text = f"--tag {unknown[0]} is none that --auto finds" if auto else "a light one has a tag only with --auto"
+        raise Usage(f"{text}: nothing was kept", f"--auto --tag {' --tag '.join(sorted(SPOKEN))}")
+    target = opened(log, reading, command="snapshot")
+    found = target.checkpoint(message, auto=auto, also=tags)
+    if reading.json:
+        kept = {} if found is None else {**found.kept.body, "path": str(found.path)}
+        streams.out_json({**kept, "new": found is not None and found.new, "said": target.said})
+    elif found is not None:
+        streams.out(found.id)
+    for warning in target.warned:
+        streams.warn(warning)
+    for note in target.notes:
+        streams.say(note)
+    finish_reading(target, target.said)

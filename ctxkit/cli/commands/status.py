@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
 from ctxkit.api.log import Log
 from ctxkit.cli.abnormal_ends import abnormal_ends
 from ctxkit.cli.amounts import tokens as tokens_of
-from ctxkit.cli.log_access import opened, set_overhead
+from ctxkit.cli.log_access import finish_reading, opened, set_overhead
 from ctxkit.cli.options import LogArgument, Looking, ManyLogs, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import error_report, layout, status_view, streams
 from ctxkit.cli.terminal.layout import ROOMY, count
@@ -34,20 +34,35 @@ from ctxkit.store.source import Source
 from ctxkit.tokens.models import LARGE, MILLION, limit
 
 if TYPE_CHECKING:
-    from ctxkit.measure.shares import Share, Touched
+    from ctxkit.measure.shares import By, Share, Touched
 
 SAID = 200
 """Characters of a message's text that --largest shows at most."""
 
 
 class ShareKind(StrEnum):
-    """What token shares are grouped by."""
+    """What the tokens are told by: shares of the context, or the context that each agent has."""
 
     role = "role"
     tool = "tool"
     server = "server"
     exchange = "exchange"
     file = "file"
+    agent = "agent"
+
+
+class TablesAsked(NamedTuple):
+    """The tables that were asked for."""
+
+    by: ShareKind | None
+    largest: int | None
+    files: bool
+    only_context: bool
+
+    @property
+    def some(self) -> bool:
+        """Whether there is one."""
+        return self.by is not None or self.largest is not None or self.files
 
 
 @takes(ManyLogs, RequestOptions, Looking, Reading)
@@ -80,24 +95,27 @@ def command(
     --largest and --files print what uses the tokens instead; --plot draws them over the session. --json prints one
     object.
 
+    --by agent lists the agents that messages of the log name, then those that the config alone names
+    (`agents.NAME.…`), with what each has in its context: tokens of its limit, messages, window, texts. An agent has its
+    own messages and those of no agent in its context, and around them its own system prompt and documents, if the
+    config has some for it, else those of the log.
+
     Exit 0; 1 if P % of the limit or more (--fail-at P%), or more than N tokens (--fail-over N), are used: for CI; 78 if
     no limit is known for --fail-at, and --fail-over is not broken.
     """
     bounds = _bounds(fail_at, fail_over)
-    tables = by is not None or largest is not None or files
-    if no_tokens and (bounds != (None, None) or tables or plot or svg):
-        raise Usage("--no-tokens counts nothing, so there is nothing to show or compare", "leave it out")
-    if only_context and not files:
-        raise Usage("--only-context is for --files; everything else shows only the context anyway", "add --files")
-    if (plot or svg) and (tables or short):
-        raise Usage(
-            "--plot and --svg cannot be combined with other output", "leave --short, --by, --largest and --files out"
-        )
-    target, claude = _target(log, reading, looking, thread, short=short)
+    asked = TablesAsked(by, largest, files, only_context)
+    bounded, of_agents = bounds != (None, None), by is ShareKind.agent
+    filtered = bool(agent or thread or no_assembly or context_limit)
+    _refuse(asked, short=short, drawn=plot or svg, uncounted=no_tokens, bounded=bounded, filtered=filtered)
+    tables = asked.some
+    target, claude = _target(log, reading, looking, thread, short=short and not of_agents, report=of_agents)
     target.lens_agent, target.lens_thread = agent, thread
     set_overhead(target, request_options)
     if model:
         target.config.set_flags({"model": model})
+    if of_agents:
+        return _agents(target, json=reading.json)
     limit = tokens_of("--context-limit", context_limit)
     found = target.status(tokens=not no_tokens, limit=limit, assembly=not no_assembly)
     partial = no_assembly or agent or thread or looking.at or reading.now
@@ -113,21 +131,36 @@ def command(
     if plot or svg:
         _plot(target, found.tokens, svg=svg, json=reading.json)
     elif tables:
-        _tables(target, found.tokens, TablesAsked(by, largest, files, only_context), json=reading.json)
+        _tables(target, found.tokens, asked, json=reading.json)
     elif reading.json:
-        failed = {"failed": msgspec.to_builtins(broken)} if bounds != (None, None) else {}
+        failed = {"failed": msgspec.to_builtins(broken)} if bounded else {}
         streams.out_json(as_json(found) | {"subagents": msgspec.to_builtins(own)} | failed)
     elif short:
         text = status_view.short(found, layout.width())
         brief = status_view.line(found, layout.width()) if claude else Styled(text, found.tokens.level or "")
         (streams.sum_up if streams.Streams.among else streams.out)(brief)
-    elif not (reading.quiet and bounds != (None, None)):  # the exit code is the answer
+    elif not (reading.quiet and bounded):  # the exit code is the answer
         for line in status_view.lines(found, layout.wrap_width(), own):
             streams.out(*line)
     if bounds[0] is not None and not found.total:
         streams.warn(f"{found.log} has no message: nothing is used")
     codes = [error_report.fail(_error(found, one)) for one in broken]
     return ExitCode.NO if ExitCode.NO in codes else max(codes, default=0)
+
+
+def _refuse(asked: TablesAsked, *, short: bool, drawn: bool, uncounted: bool, bounded: bool, filtered: bool) -> None:
+    """Raises Usage for options that cannot be combined."""
+    if uncounted and (bounded or asked.some or drawn):
+        raise Usage("--no-tokens counts nothing, so there is nothing to show or compare", "leave it out")
+    if asked.only_context and not asked.files:
+        raise Usage("--only-context is for --files; everything else shows only the context anyway", "add --files")
+    if drawn and (asked.some or short):
+        raise Usage(
+            "--plot and --svg cannot be combined with other output", "leave --short, --by, --largest and --files out"
+        )
+    if asked.by is ShareKind.agent and (asked.largest is not None or asked.files or bounded or filtered):
+        text = "--by agent lists all that each agent has, and cannot be combined with other output, filters or limits"
+        raise Usage(text, "status --agent NAME takes them for one")
 
 
 def _subagents(target: Log, tokens: Budget) -> Subagents | None:
@@ -145,20 +178,30 @@ def _subagents(target: Log, tokens: Budget) -> Subagents | None:
     return Subagents(len(used), held, tokens.used + held, any(one.counter == ROUGH for one in known))
 
 
-def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool) -> tuple[Log, bool]:
-    """The log, and whether Claude Code asks for its status line."""
+def _target(
+    log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool, report: bool
+) -> tuple[Log, bool]:
+    """The log, and whether Claude Code asks for its status line. `report`: whether damage of the log is reported."""
     if short and log == "-":
         return from_status_line(log, reading, looking, thread)
-    return opened(log, reading, looking, command="status", report=False, thread=thread), False
+    return opened(log, reading, looking, command="status", report=report, thread=thread), False
 
 
-class TablesAsked(NamedTuple):
-    """The tables that were asked for."""
+def _agents(target: Log, *, json: bool) -> int:
+    """Print the agents, with what each has in its context."""
+    from ctxkit.cli.terminal import agents_view
 
-    by: ShareKind | None
-    largest: int | None
-    files: bool
-    only_context: bool
+    target.looks = True
+    found, trouble = target.agent_contexts()
+    if json:
+        streams.out_json({"by": msgspec.to_builtins(found)})
+    else:
+        for line in agents_view.lines(found, layout.wrap_width()):
+            streams.out(*line)
+    for text in trouble:
+        streams.warn(text)
+    finish_reading(target, layout.count(len(found), "agent"))
+    return ExitCode.DONE
 
 
 def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> None:
@@ -168,7 +211,7 @@ def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> N
     from ctxkit.measure.shares import Share, Shares
 
     shares = Shares(target)
-    kinds = shares.by(asked.by.value) if asked.by is not None else None
+    kinds = shares.by(cast("By", asked.by.value)) if asked.by is not None else None  # agents have a list of their own
     most = shares.largest(asked.largest) if asked.largest is not None else None
     held = shares.files(only_context=asked.only_context) if asked.files else None
     beyond = (tokens.used or 0) - sum(shares.tokens.values())

@@ -27,15 +27,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status chat.jsonl --model gpt-4o", "how many tokens for that model, of its limit"),
         ("ctxkit status chat.jsonl --short", "one line, for a prompt"),
         ("ctxkit status session.jsonl --files", "the files that calls read and wrote"),
+        ("ctxkit status chat.jsonl --by agent", "each agent: tokens of its limit, messages, window, texts"),
         ("ctxkit status chat.jsonl --plot", "tokens over the session"),
         ("ctxkit status session.jsonl --svg >session.svg", "the same as a picture"),
         ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 if there are more, for CI"),
         ("ctxkit status . --fail-over 100k", "a line for each log below this folder; which ones have more"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
-    ),
-    "agents": (
-        ("ctxkit agents chat.jsonl", "each agent: tokens of its limit, messages, window, texts"),
-        ("ctxkit agents chat.jsonl --json", "the same for programs"),
     ),
     "log": (
         ("ctxkit log chat.jsonl", "the ops"),
@@ -129,16 +126,21 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "bring message 7 back by removing its #",
         ),
     ),
-    "protect": (("ctxkit protect chat.jsonl 5", "keep message 5"),),
-    "unprotect": (("ctxkit unprotect chat.jsonl 13", "no longer"),),
+    "protect": (
+        ("ctxkit protect chat.jsonl 5", "keep message 5"),
+        ("ctxkit protect chat.jsonl 13 --off", "message 13 no longer"),
+    ),
     "window": (
         ("ctxkit window chat.jsonl", "show the window"),
         ("ctxkit window chat.jsonl 24h", "set it"),
         ("ctxkit window chat.jsonl add 8h", "widen it"),
         ("ctxkit window chat.jsonl off", "no window"),
     ),
-    "undo": (("ctxkit undo chat.jsonl", "the newest op"), ("ctxkit undo chat.jsonl 2", "op 2")),
-    "redo": (("ctxkit redo chat.jsonl", "the op that was undone last"),),
+    "undo": (
+        ("ctxkit undo chat.jsonl", "the newest op"),
+        ("ctxkit undo chat.jsonl 2", "op 2"),
+        ("ctxkit undo chat.jsonl --redo", "the op that was undone last is in force again"),
+    ),
     "export": (
         ("ctxkit export chat.jsonl --to openai", "a request body"),
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
@@ -154,17 +156,15 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit snapshot session.jsonl --tag release --all", "also what the window hides"),
         ("echo 'We fixed it.' | ctxkit snapshot chat.jsonl --summary-file -", "a summary from any program"),
         ("ctxkit cat session.jsonl | ctxkit snapshot - >kept.json", "the file itself"),
+        ("ctxkit snapshot chat.jsonl --light -m 'tests are green'", "a small reference to the context, a checkpoint"),
+        ("ctxkit snapshot session.jsonl --auto", "a light one, only if code was written or an error solved"),
+        ("ctxkit snapshot session.jsonl --auto --tag milestone", "also if a milestone is mentioned"),
     ),
     "restore": (
         ("ctxkit restore chat.jsonl latest", "put back what is not visible of the newest one"),
         ("ctxkit restore chat.jsonl 'before the refactor' --replace", "exactly that context"),
         ("ctxkit restore chat.jsonl latest --summary", "only its summary"),
         ("ctxkit snapshot - <session.jsonl | ctxkit restore chat.jsonl - --yes", "from one log into another"),
-    ),
-    "checkpoint": (
-        ("ctxkit checkpoint chat.jsonl -m 'tests are green'", "the id is printed"),
-        ("ctxkit checkpoint session.jsonl --auto", "only if code was written or an error solved"),
-        ("ctxkit checkpoint session.jsonl --auto --also milestone", "also if a milestone is mentioned"),
     ),
     "snapshots": (
         ("ctxkit snapshots chat.jsonl", "newest first"),
@@ -205,11 +205,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit recover chat.jsonl --yes", "back to the newest point that is whole, for scripts"),
         ("ctxkit recover chat.jsonl --point exchange", "to the end of the last complete exchange"),
         ("ctxkit recover - --yes <session.jsonl | ctxkit export - --to anthropic >request.json", "in a pipe"),
-    ),
-    "salvage": (
-        ("ctxkit salvage chat.jsonl -o clean.jsonl", "report each range that is left out"),
-        ("ctxkit salvage - -o - <chat.jsonl >clean.jsonl", "the same in a pipe"),
-        ("ctxkit salvage chat.jsonl -o whole.jsonl --json", "the ranges for a program"),
+        ("ctxkit recover chat.jsonl -o clean.jsonl", "a clean copy; report each range that is left out"),
     ),
     "watch": (
         ("ctxkit watch --once chat.jsonl session.jsonl", "one round: a line for each log"),
@@ -233,15 +229,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("ctxkit tool cleanup chat.jsonl", "once the model has answered"),
     ),
-    "completion": (
-        ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),
-        ('eval "$(ctxkit completion bash)"', "for this session"),
-    ),
     "config": (
         ("ctxkit config chat.jsonl", "all settings, and where each comes from"),
         ("ctxkit config chat.jsonl set window.default 8h", "in the log's own config"),
         ("ctxkit config chat.jsonl get window.default", "one value, for a script"),
         ("ctxkit config --user set now wall", "for all logs of yours"),
     ),
-    "help": (("ctxkit help show", "the help of one command"), ("ctxkit help window | head -n 12", "only the examples")),
+    "help": (
+        ("ctxkit help show", "the help of one command"),
+        ("ctxkit help window | head -n 12", "only the examples"),
+        ("ctxkit help --completion zsh >_ctxkit", "for a folder of $fpath"),
+        ('eval "$(ctxkit help --completion bash)"', "for this session"),
+    ),
 }

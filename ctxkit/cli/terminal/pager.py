@@ -19,7 +19,6 @@ PAGED = {
     "log": 0,
     "why": 0,
     "status": 0,
-    "agents": 0,
     "recall": 0,
     "sessions": 0,
     "snapshots": 0,

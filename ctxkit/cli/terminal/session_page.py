@@ -30,11 +30,11 @@ class SessionPage:
     """
 
     def __init__(
-        self, log: Log, names: Sequence[Name], around: Assembly, *, full: bool, expand: bool,
+        self, log: Log, names: Sequence[Name], around: Assembly, *, full: bool,
         outs: Mapping[Name, str] | None = None, between: bool = False,
     ) -> None:  # fmt: skip
         self._outs = outs or {}
-        self._log, self._names, self._expand = log, names, expand
+        self._log, self._names, self._full = log, names, full
         self._around = around
         self._layout = MessageLayout(streams.Streams.columns, rich=streams.Streams.colour, full=full)
         self._clock = streams.clock()
@@ -114,7 +114,7 @@ class SessionPage:
             notes=summary_view.notes(log, entry, out),
         )  # fmt: skip
         summary = entry.item is not None and entry.item.summary
-        if not summary or self._expand or message_view.is_short(content):
+        if not summary or self._full or message_view.is_short(content):
             body = self._layout.body(content, markdown=summary)
             yield from map(dimmed, body) if out else body
         yield []

@@ -1,6 +1,6 @@
 """Makes the notes in a message's header: its origin, and for a summary its strategy and contents on one line.
 
-`show` prints this line for a summary that an op of ctxkit added, and the whole text with `--expand`.
+`show` prints this line for a summary that an op of ctxkit added, and the whole text with `--full`.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ def test_empty_text(tmp_path: Path) -> None:
     for role, text in itertools.product(["user", "assistant", "system", "tool_use"], ["", " ", "\n\t"]):
         ran = ctxkit("add", path, text, "--role", role)
         assert (ran.code, ran.out) == (2, b"") and "the text is empty: nothing was added" in ran.err
-        assert "--allow-empty" in ran.err and path.read_bytes() == SMALL
-    good("add", path, "", "--allow-empty")
+        assert "--force" in ran.err and path.read_bytes() == SMALL
+    good("add", path, "", "--force")
     assert last(path)["content"] == ""
     good("add", path, "", "--role", "tool")
     assert last(path)["content"] == ""

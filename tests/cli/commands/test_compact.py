@@ -83,9 +83,9 @@ def test_the_summary_stands_where_the_first_message_stood(log: Path) -> None:
 
 
 def test_show_prints_one_line(log: Path) -> None:
-    """`--expand` opens it; every fragment carries its number, which leads back."""
+    """`--full` opens it; every fragment carries its number, which leads back."""
     good("compact", log, "--target", "30%")
-    short, whole = good("show", log, "3-", "1.1").text, good("show", log, "1.1", "--expand").text
+    short, whole = good("show", log, "3-", "1.1").text, good("show", log, "1.1", "--full").text
     assert good("show", log, "1.1", "--full").text == whole
     [header] = [line for line in short.splitlines() if line.startswith("1.1")]
     assert re.search(r"summary of 3-32 \(extract\): .*\d+ commands?", header)
@@ -206,7 +206,7 @@ def test_would_not_be_smaller(tmp_path: Path) -> None:
 def test_a_summary_of_any_program(log: Path) -> None:
     """On standard input; empty or no text: refused."""
     good("compact", log, "--summary-file", "-", stdin="Alles läuft.".encode())
-    assert "Alles läuft." in good("show", log, "--expand").text and ops(log)[-1]["strategy"] == "given"
+    assert "Alles läuft." in good("show", log, "--full").text and ops(log)[-1]["strategy"] == "given"
     good("undo", log)
     for raw in (b"", b" \n", b"\xff\xfe\x00"):
         ran = ctxkit("compact", log, "--summary-file", "-", stdin=raw)
@@ -304,9 +304,9 @@ def test_a_forget_never_leaks(log: Path) -> None:
     """What is forgotten inside the range is in no word of the context."""
     log.write_bytes(run().replace(b"make 7", b"make secret7"))
     good("compact", log, "--target", "40%")
-    assert "secret7" in good("show", log, "--expand").text
+    assert "secret7" in good("show", log, "--full").text
     good("forget", log, "17-18")
-    assert "secret7" not in good("show", log, "--expand").text
+    assert "secret7" not in good("show", log, "--full").text
 
 
 def test_a_narrow_terminal(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

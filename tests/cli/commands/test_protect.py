@@ -1,10 +1,10 @@
-"""protect: what no rule may take away."""
+"""protect: what no rule may take away; --off: protection goes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.runner import good, ops, small
+from tests.cli.runner import ctxkit, good, ops, small
 
 
 def locked(path: Path) -> list[int]:
@@ -35,3 +35,37 @@ def test_by_criteria_never_asks(tmp_path: Path) -> None:
     path = small(tmp_path)
     good("protect", path, "--role", "user")
     assert locked(path) == [1, 2, 6, 10]
+
+
+def test_off(tmp_path: Path) -> None:
+    """Steps whole; not protected: exit 0, nothing appended."""
+    path = small(tmp_path)
+    good("protect", path, "3")
+    assert good("protect", path, "4", "--off").err.endswith("No longer protected: 3-4.\n")
+    assert locked(path) == [1]
+    before = path.read_bytes()
+    assert good("protect", path, "4", "--off").err == "Not protected: 3-4. Nothing appended.\n"
+    assert path.read_bytes() == before
+
+
+def test_off_for_the_preamble(tmp_path: Path) -> None:
+    """Only by --force; then a forget takes it."""
+    path = small(tmp_path)
+    assert ctxkit("protect", path, "1", "--off").code == 2
+    good("protect", path, "1", "--force", "--off")
+    assert locked(path) == []
+    good("forget", path, "1")
+
+
+def test_force_is_for_off(tmp_path: Path) -> None:
+    """Nothing has to be forced to protect."""
+    path = small(tmp_path)
+    ran = ctxkit("protect", path, "5", "--force")
+    assert ran.code == 2 and "--force belongs to --off: nothing was changed" in ran.err
+
+
+def test_off_for_the_first_message(tmp_path: Path) -> None:
+    """Its automatic protection can be taken, once."""
+    path = small(tmp_path)
+    assert good("protect", path, "2", "--off").err == "No longer protected: 2.\n"
+    assert "Not protected" in good("protect", path, "2", "--off").err

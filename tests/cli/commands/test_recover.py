@@ -1,7 +1,12 @@
-"""recover: what a crash left is told, and the context goes back to where all is whole."""
+"""recover: what a crash left is told, and the context goes back to where all is whole.
+
+-o: a clean copy in a new file, private, and a report of every range that it does not have.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -15,7 +20,7 @@ from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.recovery.recover import LeftoverDraft, Open, Recovery, RecoveryPoint
 from ctxkit.recovery.salvage import Range
 from ctxkit.store.drafts import Draft
-from tests.cli.runner import SMALL, call, ctxkit, good, lines, message
+from tests.cli.runner import FOREIGN, ROOT, SMALL, call, ctxkit, good, lines, message, shell
 
 QUESTION = message("user", "and now?", 11)
 STEP = [
@@ -92,7 +97,7 @@ def test_nothing_to_recover(tmp_path: Path) -> None:
     """A sound log: exit 0 and nothing appended, whatever was said."""
     path = tmp_path / "chat.jsonl"
     path.write_bytes(SMALL)
-    good("checkpoint", path)
+    good("snapshot", path, "--light")
     for words in ((), ("--yes",), ("--point", "exchange"), ("--dry-run",)):
         ran = good("recover", path, *words)
         assert (ran.out, ran.err) == (b"", "Nothing to recover.\n")
@@ -111,7 +116,7 @@ def test_on_a_terminal(path: Path, answer: str, left: int) -> None:
 
 def test_a_checkpoint_is_offered(path: Path) -> None:
     """In the words that everybody knows, with time and label; and the other points beside it."""
-    good("checkpoint", path, "-m", "the tests are green")
+    good("snapshot", path, "--light", "-m", "the tests are green")
     time = good("snapshots", path, "--json").values[0]["timestamp"]
     ran = ctxkit("recover", path, stdin=b"\n", terminal=True)
     assert f"Resume from checkpoint? [{time}] - [the tests are green]\ny  exactly its context: 15 messages\n" in ran.err
@@ -129,7 +134,7 @@ def test_a_checkpoint_is_offered(path: Path) -> None:
 def test_to_a_checkpoint(path: Path, words: tuple[str, ...]) -> None:
     """Exactly its context, without a question."""
     good("forget", path, "12-15")
-    good("checkpoint", path, "-m", "without")
+    good("snapshot", path, "--light", "-m", "without")
     good("undo", path)
     assert good("recover", path, *words, "--json", "-q").values[0]["op"]["ctxkit"] == "restore"
     assert shown(path) == list(range(1, 16 if "--dry-run" in words else 12))
@@ -151,7 +156,7 @@ def test_damage(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_bytes(SMALL[:200] + SMALL[230:])
     ran = ctxkit("recover", path)
-    assert ran.code == 1 and f"salvage: ctxkit salvage {path} -o NEW" in ran.text and " are lost: " in ran.text
+    assert ran.code == 1 and f"copy: ctxkit recover {path} -o NEW" in ran.text and " are lost: " in ran.text
     assert "is complete: nothing needs to leave" in good("recover", path, "--yes").err
 
 
@@ -219,8 +224,8 @@ ALL = Recovery(
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Log:
-    """Any log."""
+def found_log(tmp_path: Path) -> Log:
+    """Any found_log."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(SMALL)
     found = Log.open(path)
@@ -228,18 +233,18 @@ def log(tmp_path: Path) -> Log:
     return found
 
 
-def texts(log: Log, found: Recovery) -> list[str]:
+def texts(found_log: Log, found: Recovery) -> list[str]:
     """The lines without their styles."""
-    made = recover.lines(log, found)
+    made = recover.lines(found_log, found)
     return ["".join(span.text if isinstance(span, Styled) else span for span in line) for line in made]
 
 
-def test_lines(log: Log) -> None:
+def test_lines(found_log: Log) -> None:
     """A line for each thing; what mends it beside it."""
-    assert texts(log, ALL) == [
+    assert texts(found_log, ALL) == [
         "a.jsonl: op 2: misfit: forget does not fit",
         "a.jsonl: line 3: torn-line: bytes 40 to 49 are lost: cut off",
-        "salvage: ctxkit salvage a.jsonl -o NEW writes a clean copy of the rest",
+        "copy: ctxkit recover a.jsonl -o NEW writes a clean copy of the rest",
         "a.jsonl: message 5: no-result: call c1 has no result",
         "a.jsonl: messages 12 to 15: no-end: the last exchange has no end: its last calls have no results",
         "draft: /d/draft.txt: continue with: ctxkit edit …",
@@ -247,22 +252,22 @@ def test_lines(log: Log) -> None:
         "step: message 14 ends the last whole step: 15 would leave (1 message)",
         "exchange: message 11 ends the last complete exchange: 12-15 would leave (4 messages)",
     ]
-    assert texts(log, Recovery("clean", checkpoint=HEAD)) == []
+    assert texts(found_log, Recovery("clean", checkpoint=HEAD)) == []
 
 
-def test_many(log: Log) -> None:
+def test_many(found_log: Log) -> None:
     """Ten are named, the others counted."""
     found = Recovery("damaged", unanswered=[Finding(f"message {n}", "no-result", "x") for n in range(1, 1001)])
-    assert len(texts(log, found)) == 11 and texts(log, found)[-1] == "… 990 more (--json names all)"
+    assert len(texts(found_log, found)) == 11 and texts(found_log, found)[-1] == "… 990 more (--json names all)"
     leaves = ",".join(map(str, range(1, 999, 2)))
     assert len(recover.describe(RecoveryPoint("step", "1", leaves, 499))) < 140
 
 
-def test_json_of_recovery_view(log: Log) -> None:
+def test_json_of_recovery_view(found_log: Log) -> None:
     """Every key is always there."""
     told, bare = (
-        recover.as_json(log, ALL, {"ctxkit": "forget"}),
-        recover.as_json(log, Recovery("clean"), None),
+        recover.as_json(found_log, ALL, {"ctxkit": "forget"}),
+        recover.as_json(found_log, Recovery("clean"), None),
     )
     assert told.keys() == bare.keys() and bare["open"] is None and bare["op"] is None
     assert told["checkpoint"] == {
@@ -270,3 +275,127 @@ def test_json_of_recovery_view(log: Log) -> None:
     }  # fmt: skip
     assert told["open"] == {"first": "12", "last": "15", "why": "calls"}
     assert told["points"][0] == {"to": "step", "message": "14", "leaves": "15", "count": 1}
+
+
+ROWS = SMALL.splitlines(keepends=True)
+TORN = b"".join([ROWS[0], b'{"role":"us', *ROWS[1:4], b"\0" * 7, *ROWS[4:], b'{"ty'])
+
+
+def log(folder: Path, raw: bytes = TORN, name: str = "chat.jsonl") -> Path:
+    """A log with that in it."""
+    path = folder / name
+    path.write_bytes(raw)
+    return path
+
+
+def test_a_clean_copy(tmp_path: Path) -> None:
+    """Whole, of the owner alone; the log is as it was; the report on standard error, a line a range."""
+    path, new = log(tmp_path), tmp_path / "new.jsonl"
+    os.umask(0)
+    try:
+        ran = good("recover", path, "-o", new)
+    finally:
+        os.umask(0o022)
+    assert ran.out == b"" and new.read_bytes() == SMALL and path.read_bytes() == TORN
+    assert stat.S_IMODE(new.stat().st_mode) == 0o600
+    at = len(ROWS[0])
+    nul = at + 11 + sum(map(len, ROWS[1:4]))
+    assert ran.err.splitlines() == [
+        f"{path}:2: torn-prefix: bytes {at} to {at + 11}: not taken: 11 bytes of a record cut off before another",
+        f"{path}:5: nul-block: bytes {nul} to {nul + 7}: not taken: 7 NUL bytes, {nul} to {nul + 7}",
+        f"{path}:{len(ROWS) + 1}: torn-tail: bytes {len(TORN) - 4} to {len(TORN)}: not taken: the last 4 bytes are a "
+        "record cut off",
+        f"wrote {new}: {len(ROWS)} records, {len(SMALL):,} bytes; 22 bytes left out",
+    ]
+    assert ctxkit("check", path).code == 1 and good("check", new).err.endswith("nothing found\n")
+    assert good("show", new).out == good("show", path).out
+    assert sorted(os.listdir(tmp_path)) == ["chat.jsonl", "new.jsonl"]
+
+
+def test_a_clean_copy_as_json(tmp_path: Path) -> None:
+    """An object a range, and one of all."""
+    ran = good("recover", log(tmp_path), "-o", tmp_path / "new.jsonl", "--json", "-q")
+    *ranges, found = ran.values
+    assert [(one["code"], one["size"], one["line"], one["kind"]) for one in ranges] == [
+        ("torn-prefix", 11, 2, "left"), ("nul-block", 7, 5, "left"), ("torn-tail", 4, len(ROWS) + 1, "left"),
+    ]  # fmt: skip
+    assert set(ranges[0]) == {"offset", "size", "line", "kind", "code", "text"}
+    assert found == {"records": len(ROWS), "size": len(SMALL), "left": 22, "equal": False} and ran.err == ""
+
+
+def test_a_copy_is_never_over_a_file(tmp_path: Path) -> None:
+    """Neither another one, nor a link, nor the log itself, by whatever name."""
+    path, other = log(tmp_path), log(tmp_path, b"mine", "other")
+    os.symlink("nowhere", tmp_path / "link")
+    os.link(path, tmp_path / "again")
+    for name in ("chat.jsonl", "other", "link", "again", "."):
+        ran = ctxkit("recover", path, "-o", tmp_path / name)
+        assert (ran.code, ran.out) == (73, b"") and "exists already: nothing was written" in ran.err
+    assert path.read_bytes() == TORN and other.read_bytes() == b"mine"
+    assert not os.path.lexists(tmp_path / "nowhere")
+    ran = shell("ctxkit recover chat.jsonl -o - >>chat.jsonl", tmp_path)
+    assert ran.code == 73 and path.read_bytes() == TORN
+    ran = ctxkit("recover", path, "-o", tmp_path / "none" / "new")
+    assert ran.code == 73 and "mkdir -p" in ran.err
+
+
+def test_a_copy_in_a_pipe(tmp_path: Path) -> None:
+    """From standard input to standard output."""
+    ran = good("recover", "-", "-o", "-", stdin=TORN)
+    assert ran.out == SMALL and "standard input:2: torn-prefix: bytes " in ran.err
+    assert ran.err.endswith("bytes; 22 bytes left out\n") and "wrote standard output: " in ran.err
+
+
+def test_a_copy_of_a_sound_log(tmp_path: Path) -> None:
+    """An equal copy, and it says so."""
+    new = tmp_path / "new.jsonl"
+    ran = good("recover", log(tmp_path, SMALL), "-o", new)
+    assert new.read_bytes() == SMALL
+    assert ran.err == f"wrote {new}: {len(ROWS)} records, {len(SMALL):,} bytes: nothing is damaged; the copy is equal\n"
+    assert good("recover", log(tmp_path, SMALL), "-o", tmp_path / "2", "--json").values[-1]["equal"] is True
+
+
+def test_a_copy_without_ops_of_a_sidecar(tmp_path: Path) -> None:
+    """They stay; a copy of the sidecar gives them to the copy, where they fit."""
+    rows = FOREIGN.splitlines(keepends=True)
+    path, new = log(tmp_path, b'{"ty' + FOREIGN, "s.jsonl"), tmp_path / "new.jsonl"
+    good("forget", path, "2")
+    ran = good("recover", path, "-o", new)
+    ops = tmp_path / "s.jsonl.ctxkit" / "ops.jsonl"
+    assert ran.err.splitlines()[-1] == f"its ops stay in {ops}: copy that folder to {new}.ctxkit to have them too"
+    assert new.read_bytes() == FOREIGN and len(rows) > 2
+    os.rename(tmp_path / "s.jsonl.ctxkit", tmp_path / "new.jsonl.ctxkit")
+    assert good("show", new).out != good("show", path).out
+    assert 2 not in [one["n"] for one in good("show", new, "--json").values if "n" in one]
+
+
+def test_no_copy_of_what_is_no_log(tmp_path: Path) -> None:
+    """Refused, and nothing is written."""
+    for raw in (b"buy milk\n", "UTF-16".encode("utf-16"), b'{"messages":[{"role":"user","content":"a"},]} so'):
+        ran = ctxkit("recover", log(tmp_path, raw), "-o", tmp_path / "new")
+        assert ran.code == 65 and ran.out == b"" and not (tmp_path / "new").exists()
+    assert "it is one JSON text, and damaged" in ran.err or "is one JSON text, and damaged" in ran.err
+
+
+def test_a_copy_of_what_only_a_tolerant_reader_takes(tmp_path: Path) -> None:
+    """It is written so that every program takes it."""
+    raw = lines(message("user", "a"), message("assistant", "b")).replace(b'"b"', b'"b\xff\t"')
+    ran = good("recover", "-", "-o", "-", stdin=raw)
+    assert ran.out == raw.replace(b'"b\xff\t"', b'"b\\udcff\\u0009"')
+    assert "bad-utf8: bytes " in ran.err and ": mended: " in ran.err and "0 bytes left out" in ran.err
+
+
+def test_a_copy_of_sound_json_that_cannot_be_read(tmp_path: Path) -> None:
+    """What `check` names is not called undamaged: the copy is equal, and reads no better."""
+    path = log(tmp_path, (ROOT / "fixtures/fuzz/found/codex-type-no-word.jsonl").read_bytes())
+    assert "unreadable" in ctxkit("check", path).text
+    said = good("recover", path, "-o", tmp_path / "new.jsonl").err
+    assert "nothing is damaged" not in said
+    assert "every record is sound JSON; the copy is equal; 2 lines have findings that ctxkit check lists" in said
+
+
+@pytest.mark.parametrize("more", ["--yes", "--point exchange", "--dry-run", "--op-id a"])
+def test_a_copy_alone(tmp_path: Path, more: str) -> None:
+    """It is no way to go back, and nothing of one can be asked with it."""
+    ran = ctxkit("recover", log(tmp_path), "-o", tmp_path / "new", *more.split())
+    assert ran.code == 2 and not (tmp_path / "new").exists()

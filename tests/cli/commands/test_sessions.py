@@ -272,7 +272,7 @@ def test_agents_of_an_agent_here(home: Path) -> None:
     beside.parent.mkdir(parents=True)
     beside.write_bytes(path.read_bytes().replace(b"Where is", b"Sub"))
     plain = len(good("sessions", "--here", "--json").values)
-    assert len(good("sessions", "--here", "--agents", "--json").values) == plain + 1
+    assert len(good("sessions", "--here", "--all", "--json").values) == plain + 1
 
 
 @pytest.mark.parametrize(

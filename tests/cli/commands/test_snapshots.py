@@ -91,7 +91,7 @@ def test_checkpoints_by_hand_over_the_bound(tmp_path: Path) -> None:
     assert [one["over"] for one in good("snapshots", path, "--json").values] == []
     for i in range(4):
         good("add", path, f"text {i}")
-        good("checkpoint", path, "-m", f"by hand {i}")
+        good("snapshot", path, "--light", "-m", f"by hand {i}")
     ran = good("snapshots", path)
     assert ["over the bound" in line for line in ran.text.splitlines()] == [False, False, True, True]
     assert ran.err == (

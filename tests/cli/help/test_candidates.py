@@ -63,7 +63,7 @@ def test_tools(tmp_path: Path) -> None:
 def test_fixed_values() -> None:
     """Choices, words of a metavar, profiles (all of which exist), commands."""
     assert values("export", "to")[:2] == ["chat", "openai"]
-    assert values("completion", "shell") == ["bash", "zsh", "fish"]
+    assert values("help", "completion") == ["bash", "zsh", "fish"]
     assert values("window", "words") == ["set", "add", "sub", "reset", "off"]
     assert values("window", "words", words="set") == []
     assert all(profile(name) for name in values("init", "profile"))

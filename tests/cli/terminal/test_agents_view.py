@@ -1,4 +1,4 @@
-"""The blocks of `agents`: no line wider than it may be, and no name that does anything to a terminal."""
+"""The blocks of `status --by agent`: no line wider than it may be, and no name that does anything to a terminal."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_redo(tmp_path: Path) -> None:
     path = small(tmp_path)
     good("forget", path, "2")
     good("undo", path)
-    good("redo", path)
+    good("undo", path, "--redo")
     assert good("undo", path, "3").said == "Undid op 3 (redo).\n"
     shown = [line.split()[2:5] for line in good("log", path).text.splitlines()[1:]]
     assert shown == [["undo", "op", "1"], ["redo", "op", "1"], ["undo", "op", "1"]]

@@ -32,7 +32,7 @@ def rows(path: Path, seen: set[int] | None = None, turns: int = 0) -> list[str]:
     """The lines of a log's page on a terminal of 60 columns, in UTC."""
     streams.Streams.columns, streams.Streams.colour, streams.Streams.clock = 60, False, Clock(exact=False)
     log = Log.open(path)
-    page = SessionPage(log, log.listed(), NOTHING, full=False, expand=False)
+    page = SessionPage(log, log.listed(), NOTHING, full=False)
     return ["".join(span if isinstance(span, str) else span.text for span in row).rstrip("─ ")
             for row in page.rows_since(seen or set(), turns)]  # fmt: skip
 
@@ -116,7 +116,7 @@ def test_a_long_session(
     monkeypatch.setattr(session_page, "NEWEST", 2)
     monkeypatch.setattr(streams, "opens_at_end", lambda: at_end)
     monkeypatch.setattr(streams, "out_from_end", out)
-    SessionPage(log, log.listed(), NOTHING, full=False, expand=False).show(from_start=from_start)
+    SessionPage(log, log.listed(), NOTHING, full=False).show(from_start=from_start)
     text = "".join(got)
     assert (f"2 earlier messages: ctxkit show {path} --from-start" in text) == cut
     assert ("first" in text, "fourth" in text) == (not cut, True)

@@ -86,7 +86,7 @@ def test_a_look_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("CTXKIT_TRIM_SUMMARIZE", "true")
     path = tmp_path / "log.jsonl"
     path.write_bytes(run())
-    ran = good("show", path, "--max-tokens", "6000", "--expand")
+    ran = good("show", path, "--max-tokens", "6000", "--full")
     assert "in short, word for word" in ran.text and "dropped, with a summary of" in ran.err and ops(path) == []
     assert b"in short, word for word" in good("export", path, "--to", "openai", "--max-tokens", "6000").out
     assert "summarized, to fit" in good("show", path, "--max-tokens", "6000", "--explain").text
