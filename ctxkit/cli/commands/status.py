@@ -92,9 +92,9 @@ def command(
     found = target.status(tokens=not no_tokens, limit=limit, assembly=not no_assembly)
     partial = no_assembly or agent or thread or looking.at or reading.now
     if found.tokens.used is not None and not (partial or context_limit or model):
-        from ctxkit.search.size_cache import note  # brings sqlite3: only where tokens are counted
+        from ctxkit.search.file_cache import note_tokens  # brings sqlite3: only where tokens are counted
 
-        note(target, found.tokens)
+        note_tokens(target, found.tokens)
     if not short and target.opening.path is not None:
         for ended in abnormal_ends(target.opening.path):
             streams.warn(ended)
