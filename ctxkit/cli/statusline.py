@@ -19,7 +19,7 @@ from ctxkit.core.derive.usage import figure
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import UnknownFormat
-from ctxkit.settings.config import Setting
+from ctxkit.settings.config import DEFAULT, Setting
 from ctxkit.store.source import Source
 from ctxkit.tokens.models import LARGE, MILLION, limit
 
@@ -94,7 +94,7 @@ def _set_model(log: Log, given: StatusLineInput) -> None:
     """
     settings = log.config.settings
     for key, value in (("limit", given.size), ("model", "" if log.model else given.model)):
-        if value and log.config.origin(key) == "default":
+        if value and log.config.origin(key) == DEFAULT:
             settings[key] = Setting(value, ORIGIN)
 
 
