@@ -42,7 +42,7 @@ SIDEWAYS = {
     ("measure", "content"): "whose a context's tokens are, and which of them do not go out",
     ("llm", "tokens.overflow"): "what providers say of a request that is too large",
     ("formats.gemini", "tokens.reasoning"): "which models demand signatures: one table has what providers demand",
-    ("tokens.cache", "store.private"): "the folder of the cache is the user's own",
+    ("tokens.cache", "store.cache_file"): "counts are kept in a file of the user's cache, as indexes are",
     ("store", "formats.base"): "the shapes of rows and blocks, which are all that the two share",
 }
 """Arrows between rooms of one floor, each with its reason."""

@@ -17,7 +17,6 @@ from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
 from ctxkit.formats import detection
 from ctxkit.logfile.read import NATIVE
-from ctxkit.settings.config import Setting
 from ctxkit.store.source import Source
 
 M = TypeVar("M", bound=Mapping[str, Any])
@@ -70,9 +69,7 @@ def from_messages(messages: Sequence[M], *, system: System | None = None, window
     log = Log.open(source, format=form)
     log.is_list = True
     if not windows:
-        log.config = log.config.given({"window.default": "off"})
-        log.config.agents.clear()
-        log.config.settings["window.messages"] = Setting(None, "argument")
+        log.config = log.config.without_windows()
     return InMemoryMessages(messages, log, form, list(map(len, lines)), len(first))
 
 

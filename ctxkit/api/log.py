@@ -20,6 +20,7 @@ from ctxkit.errors import CtxkitError, Warned
 from ctxkit.logfile.append import UNKEPT, require_message, require_sayable
 from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
+from ctxkit.settings.config import FLAG
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
@@ -379,7 +380,7 @@ class Log(WritableLog):
         return recover(self, to)
 
     def fit(
-        self, max_tokens: int | str | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"
+        self, max_tokens: int | str | None, *, assembly: bool = True, status: str | None = None, origin: str = FLAG
     ) -> None:
         """Trim this object's context to `max_tokens`, by default to the budget; nothing is appended.
 

@@ -18,6 +18,7 @@ from ctxkit.export.fit_budget import within
 from ctxkit.export.request import Exported, repair_notes
 from ctxkit.formats import targets
 from ctxkit.measure.status import budget
+from ctxkit.settings.config import ARGUMENT
 
 Row = dict[str, Any]
 To = Literal["openai", "responses", "anthropic", "gemini", "chat"]
@@ -76,12 +77,12 @@ def build_final_prompt(
             fit_images=fits if fit_images is None else fit_images,
         )  # fmt: skip
 
-    is_given = log.config.origin("limit") == "argument"
+    is_given = log.config.origin("limit") == ARGUMENT
     fits = (is_given or log.config["budget.enforce"]) if enforce is None else enforce
     if fits:
         if options.get("summarize") is not None:
             log.config = log.config.given({"trim.summarize": True})
-        origin = "argument" if enforce or is_given else log.config.origin("budget.enforce")
+        origin = ARGUMENT if enforce or is_given else log.config.origin("budget.enforce")
         with as_arguments():
             log, exported = within(log, trim_request(None, options, held, assembly=placed, status=status), made, origin)
     else:

@@ -62,7 +62,7 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import GIVEN, UNCOUNTED, noted, tokens_of
 from ctxkit.settings import said_config
-from ctxkit.settings.config import Config
+from ctxkit.settings.config import ARGUMENT, Config
 from ctxkit.settings.keys import percent
 from ctxkit.store import atomic
 from ctxkit.store.durable_append import create_log
@@ -522,7 +522,7 @@ class RollingBase:
         if "usage" in row:  # of a context that earlier ops made; `usage` would be that of all messages before it
             said = {"usage": row.pop("usage"), UNCOUNTED: self._uncounted}
         log, own, answered = self.log, self.log.config["model"], row.get("model")
-        if own and log.config.origin("model") == "argument":
+        if own and log.config.origin("model") == ARGUMENT:
             if not answered:
                 row["model"] = own
             elif named(answered) is UNKNOWN and named(own) is not UNKNOWN:

@@ -43,7 +43,7 @@ from ctxkit.errors import (
 )
 from ctxkit.logfile.append import check_id, strange_roles
 from ctxkit.logfile.open import NOW
-from ctxkit.settings.config import Config
+from ctxkit.settings.config import FLAG, Config
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
 from ctxkit.store.private import user_config
 from ctxkit.store.source import Source
@@ -400,7 +400,7 @@ def fitting(log: Log, max_tokens: str | None, request_options: RequestOptions) -
         raise Usage(f"{text}: nothing was printed", "--max-tokens N")
     set_overhead(log, request_options)
     if max_tokens is not None:
-        return None if max_tokens == "off" else (room("--max-tokens", max_tokens, "off"), "flag")
+        return None if max_tokens == "off" else (room("--max-tokens", max_tokens, "off"), FLAG)
     return (None, log.config.origin("budget.enforce")) if enforced else None
 
 

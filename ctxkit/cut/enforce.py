@@ -18,6 +18,7 @@ from ctxkit.cut.trim import Trimming, TrimRequest, decide
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
 from ctxkit.measure.limit import context_limit
+from ctxkit.settings.config import ARGUMENT, FLAG
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
@@ -45,7 +46,7 @@ def fit(log: WritableLog, asked: TrimRequest, origin: str, budget: int | None = 
     op = ""
     if decision.op is not None:
         op = log.look_through(decision.op)
-        for_whom = {"flag": "--max-tokens", "argument": "enforce"}.get(origin, f"budget.enforce, {origin}")
+        for_whom = {FLAG: "--max-tokens", ARGUMENT: "enforce"}.get(origin, f"budget.enforce, {origin}")
         said = *decision.notes, f"{decision.said.removesuffix('.')}, to fit {budget:,} ({for_whom})."
     else:
         log.noticed += decision.notes

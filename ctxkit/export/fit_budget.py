@@ -26,6 +26,7 @@ from ctxkit.logfile.read import read
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import tokens_of, tools_of
 from ctxkit.measure.size import measure
+from ctxkit.settings.config import FLAG
 from ctxkit.store.source import Source
 
 L = TypeVar("L", bound=WritableLog)
@@ -36,7 +37,7 @@ TRIES, NEAR = 8, 0.95
 
 
 def within(
-    log: L, asked: TrimRequest, make: Callable[[L], T], origin: str = "flag", *, recounted: bool = False
+    log: L, asked: TrimRequest, make: Callable[[L], T], origin: str = FLAG, *, recounted: bool = False
 ) -> tuple[L, T]:
     """The export that `make` writes of `log`, cut as `asked`, and the log with the cut context.
 

@@ -36,7 +36,7 @@ from ctxkit.formats.chat import content_of
 from ctxkit.logfile.read import Opening, Partial, Progress, back, identity_of, read
 from ctxkit.logfile.read import content_of as content_in
 from ctxkit.logfile.stubs import stubbed
-from ctxkit.settings.config import Config, Unsaid, load
+from ctxkit.settings.config import DEFAULT, Config, Unsaid, load
 from ctxkit.settings.said_config import accept_line
 from ctxkit.store.private import user_cache, user_config
 from ctxkit.store.sidecar import Sidecar
@@ -158,7 +158,7 @@ class OpenLog:
                 partial=partial, own=own,
             )  # fmt: skip
         except UnknownFormat as error:
-            if loaded and not format and loaded[0].origin("format") != "default":
+            if loaded and not format and loaded[0].origin("format") != DEFAULT:
                 said = f"`format` is set ({loaded[0].origin('format')})"
                 error.hint = f"{said}: `ctxkit config LOG unset format`, or --from auto"
             raise

@@ -16,6 +16,7 @@ from ctxkit.core.ops import Window
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.logfile.open import BEFORE, OpenLog
+from ctxkit.settings.config import FLAG
 
 
 class ValueWithOrigin(msgspec.Struct, frozen=True):
@@ -106,7 +107,7 @@ def counted_from(log: OpenLog, state: State, projection: Projection) -> WindowOr
     moment = projection.now
     if asked == "last" and windowed(state, projection):
         moment = state.last
-    return WindowOrigin(asked, None if moment is None else iso(moment), "flag" if log.now else log.config.origin("now"))
+    return WindowOrigin(asked, None if moment is None else iso(moment), FLAG if log.now else log.config.origin("now"))
 
 
 def _window(log: OpenLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> ValueWithOrigin:

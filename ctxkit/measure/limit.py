@@ -15,7 +15,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Compaction
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Opening
-from ctxkit.settings.config import Config
+from ctxkit.settings.config import FLAG, Config
 from ctxkit.tokens.models import PROGRAMS, bare, limit, windows
 
 REPLIES = 60
@@ -45,7 +45,7 @@ def context_limit(
     3 and 4 use the model of the config, else the log's. `look` False: only 1 and 2; the log is not read.
     """
     if asked is not None:
-        return ContextLimit(asked, "flag")
+        return ContextLimit(asked, FLAG)
     if refused is not None:
         return ContextLimit(refused, "refusal")
     config = log.config

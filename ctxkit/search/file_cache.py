@@ -1,19 +1,25 @@
 """Caches previews and token counts of files in the user's index, as long as the files do not change.
 
-Pipeline: `search/sessions.py` asks here before it reads a file, and saves the preview of a file that it read. A cached
-value is used only if the file's times, size and inode are the same. Nothing is cached for a file that changed just now,
-because its next change may not show in its times.
+Pipeline: `search/sessions.py` asks here before it reads a file, and saves the preview of a file that it read; `status`
+saves the tokens that it counted. A cached value is used only if the file's times, size and inode are the same. Nothing
+is cached for a file that changed just now, because its next change may not show in its times.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from ctxkit.errors import CtxkitError
 from ctxkit.search.preview import SessionPreview
-from ctxkit.store.index import Index, Row, stamp
+from ctxkit.store.index import Index, Row, settled, stamp
+
+if TYPE_CHECKING:
+    from ctxkit.logfile.open import OpenLog
+    from ctxkit.measure.status import Budget
 
 GLANCE, TOKENS = "preview", "tokens"
 """The kinds of rows."""
@@ -99,6 +105,36 @@ class CachedFiles:
     def _put(self, gone: list[bytes] | None = None) -> None:
         self._index.put(GLANCE, self._new, gone or (), sample=SAMPLE)
         self._new = {}
+
+
+def note_tokens(log: OpenLog, budget: Budget) -> None:
+    """Save the tokens of a log as it is now, so that a list of sessions needs no counting.
+
+    Not for a stream, one conversation of many, or a history in many files.
+    """
+    opening, seen = log.opening, log.opening.source.seen
+    if opening.path is None or seen is None or opening.conversation is not None:
+        return
+    if log.transcript.inherited or log.transcript.missing:  # the stamp is of this file alone
+        return
+    if budget.used is None or budget.counter is None:
+        return
+    try:
+        found = os.stat(opening.path)
+        beside = opening.sidecar
+        ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
+    except (OSError, CtxkitError):
+        return  # the file was moved since it was counted
+    if (
+        log.cache_folder is None
+        or (found.st_dev, found.st_ino, found.st_size) != (seen.dev, seen.ino, seen.size)
+        or not settled(found)
+    ):
+        return
+    if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
+        return
+    tokens = CachedTokens(budget.used, budget.counter, budget.limit.value)
+    CachedFiles(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)
 
 
 def key(path: Path) -> bytes:

@@ -43,7 +43,8 @@ LISTED = 20
 AGENT_PREFIX = "CTXKIT_AGENTS_"
 """How the environment variables of agents' keys begin: `CTXKIT_AGENTS_FRODO_LIMIT`."""
 _OWN = {general: own for own, general in INSTEAD.items()}
-_OF_THIS_CALL = ("flag", "argument")
+DEFAULT, FLAG, ARGUMENT = "default", "flag", "argument"
+"""Origins: nobody set it; the command line did; the program that uses the library did."""
 PAIRS = (("window.min", "window.max"), ("status.yellow", "status.red"))
 """Pairs of keys; the value of the first may not be above that of the second."""
 
@@ -106,7 +107,7 @@ class Config:
         if self.agent is None or name not in _OWN:
             return name, held
         own = self.agents.get(self.agent, {}).get(_OWN[name])
-        if own is None or held.origin in (*_OF_THIS_CALL, variable_of(key_of(name))):
+        if own is None or held.origin in (FLAG, ARGUMENT, variable_of(key_of(name))):
             return name, held
         return f"agents.{self.agent}.{_OWN[name]}", own
 
@@ -136,7 +137,7 @@ class Config:
     def set_flags(self, flags: Mapping[str, str]) -> None:
         """Override settings with flags of the command line: key -> text."""
         for name, text in flags.items():
-            self._set(key_of(name), name, key_of(name).typed(text), "flag", f"{name} on the command line: ")
+            self._set(key_of(name), name, key_of(name).typed(text), FLAG, f"{name} on the command line: ")
         self.check()
 
     def given(self, values: Mapping[str, Any]) -> Config:
@@ -147,15 +148,22 @@ class Config:
         found = copy.copy(self)
         found.settings, found.agents = dict(self.settings), {name: dict(own) for name, own in self.agents.items()}
         for name, value in values.items():
-            found._set(key_of(name), name, value, "argument", "")
+            found._set(key_of(name), name, value, ARGUMENT, "")
         found.check()
+        return found
+
+    def without_windows(self) -> Config:
+        """A copy that shows all messages: no window, and nothing that agents have of their own."""
+        found = self.given({"window.default": "off"})
+        found.agents.clear()
+        found.settings["window.messages"] = Setting(None, ARGUMENT)
         return found
 
     def check(self, only: str | None = None) -> None:
         """Check values that must fit each other; `only`: those of pairs with this key. Raises BadConfig."""
         for low, high in PAIRS:
             if self[low] > self[high] and only in (None, low, high):
-                place = "" if self.origin(low) == "default" else f"{self.origin(low)}: "
+                place = "" if self.origin(low) == DEFAULT else f"{self.origin(low)}: "
                 places = f"{place}{low} is above {high} ({self.origin(high)})"
                 self._wrong(BadConfig(places, "swap or raise it"))
         self._bounded(only)
@@ -165,7 +173,7 @@ class Config:
         named = [("window.default", self.settings["window.default"])]
         named += [(f"agents.{agent}.window", setting) for agent, setting in self.windows().items()]
         for name, setting in named:
-            if setting.origin == "default" or not setting.value or only not in (None, name, *PAIRS[0]):
+            if setting.origin == DEFAULT or not setting.value or only not in (None, name, *PAIRS[0]):
                 continue
             bound = PAIRS[0][setting.value > self["window.min"]]
             if not self["window.min"] <= setting.value <= self["window.max"]:
@@ -361,7 +369,7 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
 
 
 def _default(key: Key) -> Setting:
-    return Setting(None if key.default is None else key.read(key.default), "default", key.default)
+    return Setting(None if key.default is None else key.read(key.default), DEFAULT, key.default)
 
 
 def nearest(folder: Path, wrong: Callable[[CtxkitError], None]) -> Path | None:

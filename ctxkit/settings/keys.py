@@ -41,7 +41,6 @@ class Key(NamedTuple):
     default: Any
     comment: str
     low: float | None = None
-    high: float | None = None
     choices: tuple[str, ...] = ()
     trust: str = "always"
     """always; never; inside: for paths that stay in the log's folder; local: for strategies that ask no model."""
@@ -59,8 +58,6 @@ class Key(NamedTuple):
         found = KINDS[self.kind](value)
         if self.low is not None and found < self.low:
             raise ValueError(f"at least {self.low:g}")
-        if self.high is not None and found > self.high:
-            raise ValueError(f"at most {self.high:g}")
         if self.choices and found not in self.choices:
             raise ValueError(f"one of {', '.join(self.choices)}")
         return found

@@ -79,8 +79,7 @@ def as_log(kept: Snapshot) -> WritableLog:
 
     lines = b"".join(dumps(record).encode("ascii") + b"\n" for record in kept.messages)
     found = WritableLog.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})
-    found.config = found.config.given({"window.default": "off"})
-    found.config.agents.clear()
+    found.config = found.config.without_windows()
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import Usage
 from ctxkit.tokens import word_shapes
-from ctxkit.tokens.cache import Cache, NoCache, digest
+from ctxkit.tokens.cache import Cache, digest
 from ctxkit.tokens.models import NEWER, TYPICAL, named
 from ctxkit.tokens.ranks import NoRanksError, carried
 
@@ -85,7 +85,7 @@ class Counter:
     @property
     def cache(self) -> Cache:
         """The cached counts of the base, which pieces may replace when the first text is counted."""
-        return NoCache(Path(), self.base) if self.cache_folder is None else Cache(self.cache_folder, self.base)
+        return Cache(self.cache_folder, self.base)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text, by the base. They are cached under one digest, for the same texts together."""

@@ -401,3 +401,13 @@ def test_what_a_program_gives_is_laid_over_a_copy(tmp_path: Path) -> None:
         config.given({"limit": 0})
     with pytest.raises(BadConfig, match="unknown key limits"):
         config.given({"limits": 1})
+
+
+def test_without_windows(tmp_path: Path) -> None:
+    """A copy that shows all messages, whatever files say; the config itself stays."""
+    text = '[window]\ndefault = "8h"\nmessages = 3\n[agents.sam]\nwindow = "9h"\n'
+    config = load(None, tmp_path, {}, write(tmp_path / "home/config.toml", text))
+    whole = config.without_windows()
+    assert (whole["window.default"], whole["window.messages"], whole.windows()) == (0, None, {})
+    assert whole.origin("window.messages") == "argument"
+    assert (config["window.default"], config["window.messages"], len(config.windows())) == (28800, 3, 1)

@@ -19,9 +19,9 @@ from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
-from ctxkit.snapshots.restore import is_own, loaded, steps_of, strange
+from ctxkit.snapshots.restore import as_log, is_own, loaded, steps_of, strange
 from ctxkit.snapshots.snapshot import keep
-from tests.cli.runner import FOREIGN, SMALL, lines, message
+from tests.cli.runner import FOREIGN, SMALL, good, lines, message
 from tests.effort import examples
 from tests.lawful import (
     COMMANDS,
@@ -388,3 +388,10 @@ def test_real_sessions(path: Path, tmp_path: Path) -> None:
     other = Log.open(BytesIO(b""), clock=lambda: NOW, env=dict(os.environ))
     other.restore(kept, replace=True)
     assert keep(other).messages == kept.messages
+
+
+def test_a_snapshot_as_a_log_is_whole(tmp_path: Path) -> None:
+    """Whatever windows the user's own config has: they are of logs."""
+    kept = file(tmp_path).snapshot().kept
+    good("config", "--user", "set", "window.messages", "3")
+    assert len(as_log(kept).names()) == len(kept.messages) > 3

@@ -13,7 +13,7 @@ from ctxkit.cli.options import UnpickedLog, takes
 from ctxkit.cli.terminal import error_report, streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage, Warned
-from ctxkit.settings.config import Setting
+from ctxkit.settings.config import DEFAULT, Setting
 from ctxkit.settings.keys import written
 from ctxkit.settings.log_config import ConfigChange, Configured, overridden
 
@@ -118,7 +118,7 @@ def _accept(found: Configured, *, dry_run: bool, json: bool) -> None:
 def _show(found: Configured, *, only_set: bool, json: bool) -> None:
     config = found.load(tolerant=True)
     _notices(found)
-    rows = [(name, one) for name, one in config.every() if not (only_set and one.origin == "default")]
+    rows = [(name, one) for name, one in config.every() if not (only_set and one.origin == DEFAULT)]
     if json:
         for name, setting in rows:
             streams.out_json(_json(name, setting))
@@ -143,10 +143,9 @@ def _fail(errors: list[CtxkitError]) -> None:
 
 
 def _json(name: str, setting: Setting) -> dict[str, object]:
-    plain = setting.written is None or isinstance(setting.written, str | int | float | list)
     return {
         "key": name,
-        "value": setting.written if plain else setting.typed,
+        "value": _plain(setting.written),
         "resolved": setting.value,
         "origin": setting.origin,
     }

@@ -29,7 +29,7 @@ from ctxkit.core.times import seconds
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, UnknownFormat, Usage
 from ctxkit.formats import registry
 from ctxkit.measure.status import Budget, Status, as_json
-from ctxkit.settings.config import Setting
+from ctxkit.settings.config import DEFAULT, Setting
 from ctxkit.store.source import Source
 from ctxkit.tokens.models import LARGE, MILLION, limit
 
@@ -120,9 +120,9 @@ def command(
     found = target.status(tokens=not no_tokens, limit=limit, assembly=not no_assembly)
     partial = no_assembly or agent or thread or looking.at or reading.now
     if found.tokens.used is not None and not (partial or context_limit or model):
-        from ctxkit.search.size_cache import note  # brings sqlite3: only where tokens are counted
+        from ctxkit.search.file_cache import note_tokens  # brings sqlite3: only where tokens are counted
 
-        note(target, found.tokens)
+        note_tokens(target, found.tokens)
     if not short and target.opening.path is not None:
         for ended in abnormal_ends(target.opening.path):
             streams.warn(ended)
@@ -458,7 +458,7 @@ def _set_model(log: Log, given: StatusLineInput) -> None:
     """
     settings = log.config.settings
     for key, value in (("limit", given.size), ("model", "" if log.model else given.model)):
-        if value and log.config.origin(key) == "default":
+        if value and log.config.origin(key) == DEFAULT:
             settings[key] = Setting(value, ORIGIN)
 
 

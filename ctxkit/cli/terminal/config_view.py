@@ -9,7 +9,7 @@ from ctxkit.cli.terminal.layout import wrap_width
 from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.style import Line, Styled
 from ctxkit.cli.terminal.wrap import USUAL
-from ctxkit.settings.config import Setting
+from ctxkit.settings.config import DEFAULT, Setting
 
 
 def listed(rows: list[tuple[str, Setting]]) -> Iterator[Line]:
@@ -20,7 +20,7 @@ def listed(rows: list[tuple[str, Setting]]) -> Iterator[Line]:
     valued = max((cells(value) for _, value, _ in texts if cells(value) <= min(columns, USUAL) // 3), default=0) + 2
     for name, value, setting in texts:
         origin = safe(near(setting.origin), keep_newlines=False)
-        style = "dim" if setting.origin == "default" else ""
+        style = "dim" if setting.origin == DEFAULT else ""
         wide = named + max(cells(value) + 2, valued)
         start = f"{name}{' ' * (named - cells(name))}{value}"
         if cells(name) < named and wide + cells(origin) <= columns:

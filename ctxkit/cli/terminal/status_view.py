@@ -17,6 +17,7 @@ from ctxkit.core.transcript import CUT_OFF
 from ctxkit.core.visibility import WORDS
 from ctxkit.logfile.parameters import Around, Parameters, ValueWithOrigin
 from ctxkit.measure.status import Budget, MarkStatus, NamedGroup, SkippedThinking, Status
+from ctxkit.settings.config import FLAG
 
 MARKS = 5
 """Marks that are listed, the newest."""
@@ -235,7 +236,7 @@ def _overhead(tokens: Budget) -> Iterator[Line]:
 
 
 def _limit_origin(held: ValueWithOrigin) -> str:
-    return "--context-limit" if held.origin == "flag" else held.origin
+    return "--context-limit" if held.origin == FLAG else held.origin
 
 
 def _own_agents(own: Subagents) -> str:
