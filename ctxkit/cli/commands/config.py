@@ -52,7 +52,6 @@ def command(
     you did not write them with ctxkit on this machine, some of their keys have no effect. The log itself is not read.
     - shows the settings for a log on standard input.
     """
-    streams.Streams.quiet = quiet
     given = [word for word in (action, key, value) if word is not None]
     if user and (log in ACTIONS or log == "-"):
         given = given if log == "-" else [log, *given]

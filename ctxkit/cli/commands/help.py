@@ -31,7 +31,6 @@ def command(
     The same as `ctxkit COMMAND --help`; `ctxkit COMMAND -h` is one screen of it. `ctxkit help exit-codes` lists what
     each exit code means, `ctxkit help flags` all options of all commands. --json prints a JSON object.
     """
-    streams.Streams.quiet = quiet
     if name == EXIT_CODES:
         if json:
             streams.out_json({"exits": [{"code": code, "meaning": text} for code, text in exits()]})

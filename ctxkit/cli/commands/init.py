@@ -35,7 +35,6 @@ def command(
     --agent NAME --agent-config FILE: the keys in FILE (system, docs, model, limit, window, color) become those of the
     agent, in your own config, so for all logs. The log may exist then.
     """
-    streams.Streams.quiet = quiet
     if log == "-":
         raise Usage("init needs the path of the log to create", "ctxkit init chat.jsonl")
     if not log:

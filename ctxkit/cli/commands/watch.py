@@ -81,7 +81,7 @@ def command(
     one gets a checkpoint. The config keys compact.auto and checkpoint.auto ask for the same.
     With --archive all sessions of the agents are copied into a folder meanwhile, as by `sessions --archive`.
     """
-    streams.Streams.quiet, streams.Streams.utc = quiet, utc
+    streams.Streams.utc = utc
     if sum((bool(logs), here, all)) > 1:
         raise Usage("LOG, --here and --all name different logs", "use only one of them")
     scope: Scope = "named" if logs else "all" if all else "here"
