@@ -23,7 +23,7 @@ def run(words: Sequence[str]) -> int:
 
     words, form = log_format(words)
     args, paged = command_first(words)
-    streams.Streams.begin(args, paged=paged)
+    streams.begin(args, paged=paged)
     if form == "json":
         _report_as_json(args)
     elif form != "text":
