@@ -1,4 +1,4 @@
-"""A page describes a command as data; help, man pages and completions are made from it.
+"""A page describes a command as data; help, completions and man pages (tests/docs/man_page.py) are made from it.
 
 Its sources are the table of commands (`cli/registry.py`), the function of the command (docstring and parameters),
 EXAMPLES and the table of exit codes. Reading a page imports only the module of that command.
@@ -124,13 +124,6 @@ def overview() -> Page:
         for group, title in GROUPS.items()
     )
     return Page("", SUMMARY, "ctxkit COMMAND [LOG] …", DESCRIPTION, (), options, FIRST_STEPS, exits(), groups)
-
-
-def every() -> Iterator[Page]:
-    """Yield the page of the program, then the page of each command."""
-    yield overview()
-    for name in COMMANDS:
-        yield page(name)
 
 
 FEW = 12
