@@ -43,7 +43,7 @@ from ctxkit.errors import (
 )
 from ctxkit.logfile.append import check_id, strange_roles
 from ctxkit.logfile.open import NOW
-from ctxkit.store.config import Config
+from ctxkit.store.config import Config, load
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, sidecar_name
 from ctxkit.store.sidecar import user_config
 from ctxkit.store.source import Source
@@ -301,10 +301,16 @@ def typed(text: str | None) -> str | None:
 
 def set_own_zone(*, utc: bool = False) -> None:
     """Set the zone from the user's own config, if no log is opened."""
-    from ctxkit.store.config import load
-    from ctxkit.store.sidecar import user_config
-
     set_zone(load(None, None, os.environ, user_config(os.environ), tolerant=True), utc=utc)
+
+
+def folder_config() -> Config:
+    """The settings of the working folder."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # the working folder is gone
+        here = None
+    return load(None, here, os.environ, user_config(os.environ))
 
 
 def now_of(log: Log) -> str:

@@ -20,6 +20,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxkit.cli.log_access import folder_config
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count, width, wrap_width
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
@@ -32,8 +33,7 @@ from ctxkit.fleet.database import Database, QueryResult, parquet, too_long
 from ctxkit.fleet.tables import TABLES
 from ctxkit.fleet.views import VIEWS
 from ctxkit.store.atomic import create
-from ctxkit.store.config import Config, load
-from ctxkit.store.sidecar import user_config
+from ctxkit.store.config import Config
 from ctxkit.when import standard
 
 LARGEST = 1 << 20
@@ -117,15 +117,6 @@ def _written(file: str) -> str:
         raise Usage(f"--query {file}: not UTF-8: nothing was run", "a file with a query") from error
 
 
-def load_config() -> Config:
-    """The settings of the working folder."""
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:  # the working folder is gone
-        here = None
-    return load(None, here, os.environ, user_config(os.environ))
-
-
 def seconds_of(timeout: str | None, config: Config) -> float | None:
     """The time that a query may take: of --timeout, else of the config; None for any. Raises BadTime."""
     if timeout is None:
@@ -157,7 +148,7 @@ def answer(opened: Callable[[str], Database], sql: str, printing: Printing, time
     Raises what `Database.query` raises, CannotCreate for the output.
     """
     form = printing.form()
-    config = load_config()
+    config = folder_config()
     limit = seconds_of(timeout, config)
     target = printing.parquet or printing.output
     if target not in (None, STDOUT) and os.path.lexists(target):  # before minutes of work; `create` checks it again

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxkit.cli.abnormal_ends import abnormal_ends
-from ctxkit.cli.log_access import set_zone
+from ctxkit.cli.log_access import folder_config, set_zone
 from ctxkit.cli.options import session_path, takes
 from ctxkit.cli.session_names import tell_older
 from ctxkit.cli.terminal import session_list, streams
@@ -110,7 +110,7 @@ def command(
             "--here lists the agents' sessions of this project, and DIR what is below it", "use only one of them"
         )
     places = [*without_sidecars([*(session_path(place) for place in places or ()), *listed])]
-    config = _config()
+    config = folder_config()
     set_zone(config, utc=utc)
     first = None if since is None else _moment(since, config)
     last = None if until is None else _moment(until, config, end=True)
@@ -269,18 +269,6 @@ def _matches(mentioned: MentionSearch | None, found: Found) -> Callable[[Session
             return False
 
     return matches
-
-
-def _config() -> Config:
-    """The settings of the working folder."""
-    from ctxkit.store.config import load
-    from ctxkit.store.sidecar import user_config
-
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:  # the working folder is gone
-        here = None
-    return load(None, here, os.environ, user_config(os.environ))
 
 
 def _moment(text: str, config: Config, *, end: bool = False) -> float:
