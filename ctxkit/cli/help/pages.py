@@ -37,8 +37,6 @@ WRITER = (
 )
 READER = "In a pipe: with - for LOG, or without it, the log is read from standard input."
 
-BEFORE_COMMAND = ("quiet", "dry_run", "json")
-"""Flags that may also be written before the command."""
 OWN = "Options"
 """The heading of the options that belong to one command."""
 
@@ -113,7 +111,7 @@ def page(name: str) -> Page:
 
 def overview() -> Page:
     """Return the page of the program; no command is imported."""
-    switches = (FLAGS["no_pager"], *map(FLAGS.__getitem__, BEFORE_COMMAND), FLAGS["log_format"], FLAGS["version"])
+    switches = (FLAGS["no_pager"], FLAGS["log_format"], FLAGS["version"])
     listed = (
         Parameter(one.key, tuple(one.names.split()), one.metavar or "", one.help, OWN, (), False, False)
         for one in switches
