@@ -10,7 +10,7 @@ import typer
 
 from ctxkit.cli.options import takes
 from ctxkit.cli.terminal import streams
-from ctxkit.cli.terminal.config_view import near
+from ctxkit.cli.terminal.layout import near
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage, Warned
 from ctxkit.store import profiles, said_config
 from ctxkit.store.durable_append import create_log
