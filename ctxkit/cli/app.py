@@ -23,7 +23,7 @@ def run(words: Sequence[str]) -> int:
 
     words, form = log_format(words)
     args, paged = command_first(words)
-    streams.Streams.begin(args, paged=paged)
+    streams.begin(args, paged=paged)
     if form == "json":
         _report_as_json(args)
     elif form != "text":
@@ -61,27 +61,18 @@ def log_format(words: Sequence[str]) -> tuple[list[str], str]:
     return args, found
 
 
-MOVED = {"-q": "--quiet", "--quiet": "--quiet", "-n": "--dry-run", "--dry-run": "--dry-run", "--json": "--json"}
-"""Options that may also be before the command -> their names after it."""
-
-
 def command_first(words: Sequence[str]) -> tuple[list[str], bool]:
-    """The words with the command first and options from before it behind it; whether a pager may be used.
+    """The words from the command on, and whether a pager may be used: `--no-pager` stands before the command.
 
     If a log is in the command's place, `show` is put before it. The name of a command is never a log.
     """
-    args, before, paged = list(words), [], True
-    while args and (args[0] in MOVED or args[0] in ("--no-pager", "-V")):
-        word = args.pop(0)
-        if word == "-V":
-            return ["--version"], paged
-        if word == "--no-pager":
-            paged = False
-        else:
-            before.append(MOVED[word])
+    args = list(words)
+    paged = args[:1] != ["--no-pager"]
+    if not paged:
+        del args[0]
     if args and args[0] not in COMMANDS and names_log(args[0]):
         args.insert(0, "show")
-    return [*args[:1], *before, *args[1:]], paged
+    return args, paged
 
 
 def _run(args: list[str]) -> int:

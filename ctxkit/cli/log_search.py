@@ -103,7 +103,6 @@ class LogSearch:
         self.failed = ExitCode.DONE
         """The highest code of the logs that could not be searched."""
         self.prefilter: WordPrefilter | None = None
-        streams.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
 

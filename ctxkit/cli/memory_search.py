@@ -15,6 +15,7 @@ from ctxkit.cli.options import Looking, Reading, Selecting
 from ctxkit.cli.ranked_search import Opened, RankedSearch
 from ctxkit.cli.session_names import project_names
 from ctxkit.cli.terminal import layout, memory_view, streams
+from ctxkit.cli.terminal.layout import near
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.derive.topic import traces
 from ctxkit.errors import ExitCode, NoSuchSession, NothingMatched
@@ -41,7 +42,7 @@ class MemorySearch(RankedSearch):
         cited = {source.log for one in self.found for source in one.note.sources}
         others = sorted(path for path in cited - names.keys() if os.path.exists(path))
         places = [*names, *others]
-        names |= {path: _near(path) for path in others}
+        names |= {path: near(path) for path in others}
         super().__init__(places or [""], searching, selecting, Looking(), reading, names=names, many=True)
         self.places = places
 
@@ -83,10 +84,3 @@ class MemorySearch(RankedSearch):
                 streams.out_json({"score": one.percent, **memory_view.as_json(notes[one.log])})
             else:
                 streams.out(*memory_view.line(notes[one.log], score=f"{one.percent} %"), hang=memory_view.HANG)
-
-
-def _near(path: str) -> str:
-    """A path relative to the working folder, if it is in it."""
-    with suppress(OSError):
-        return path.removeprefix(os.path.join(os.getcwd(), ""))
-    return path

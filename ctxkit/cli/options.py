@@ -234,6 +234,7 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
             return for_one(**given) if not many else _for_each(name, places, for_one, given)
 
         def for_one(**given: Any) -> int | None:
+            streams.Streams.quiet = bool(given.get("quiet"))
             for key, bundle in packs.items():
                 if many and bundle is ManyLogs:
                     given = {name: value for name, value in given.items() if name not in bundle.__annotations__}

@@ -1,6 +1,6 @@
 """What `ctxkit sql` and `ctxkit fleet sql` share: which word is the query, the run, and how its rows are printed.
 
-Pipeline: `fleet/log_tables.py` or a dataset -> `fleet/database.py` -> here -> `terminal/py`.
+Pipeline: `fleet/log_tables.py` or a dataset -> `fleet/database.py` -> here.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def test_every_command_takes_it(home: Path, command: str) -> None:
         ["recall", "@", "login"], ["recall", "@", "1", "--apply"], ["config", "@", "get", "now"], ["snapshots", "@"],
         ["diff", "@", "@codex"], ["sql", "@", "messages"], ["sessions", "@"], ["tool", "cleanup", "@"],
         ["memory", "extract", "@"], ["edit", "@", "--print"],
-        ["show", "--", "@", "1"], ["@"], ["@", "1"], ["-q", "@codex", "1"], ["add", "@", "hello"],
+        ["show", "--", "@", "1"], ["@"], ["@", "1"], ["--no-pager", "@codex", "1"], ["add", "@", "hello"],
     ],
 )  # fmt: skip
 def test_other_places(home: Path, words: list[str]) -> None:
@@ -147,9 +147,9 @@ def test_a_session_by_its_id_from_elsewhere(home: Path, monkeypatch: pytest.Monk
 
 def test_the_op_says_what_was_typed(home: Path) -> None:
     """Its provenance has the call; the report has the session."""
-    good("-q", "mark", "@", "here")
+    good("mark", "-q", "@", "here")
     op = json.loads(Path(path_of(home, LOGIN) + ".ctxkit/ops.jsonl").read_bytes())
-    assert op["by"]["args"] == ["mark", "--quiet", "@", "here"]
+    assert op["by"]["args"] == ["mark", "-q", "@", "here"]
 
 
 def test_nothing_to_pick(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.help.man_page import every_page, plain
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
+from tests.docs.man_page import every_page, plain
 from tests.docs.pages import ROOT
 
 FOLDER = ROOT / "docs" / "man"
@@ -101,3 +101,20 @@ def test_the_page_of_the_program_has_all() -> None:
     page = pages()["ctxkit.1"]
     assert all(plain(f"ctxkit {name}") in page for name in COMMANDS)
     assert "window.default" in page and "NO_COLOR" in page and plain("LOG.ctxkit/ops.jsonl") in page
+
+
+def test_what_roff_would_act_on() -> None:
+    """Backslashes, quotes, leading dots and letters beyond ASCII come out as they went in."""
+    assert plain(".so x") == "\\&.so x" and plain("a\\nb") == "a\\enb" and plain("é…") == "\\[u00E9]\\[u2026]"
+
+
+@pytest.mark.needs("groff")
+@pytest.mark.parametrize("words", [".so /etc/passwd", "'\"x", "\\fB\\n[x]", "a -- b ~ ^ ` é …", "\\(ga", "'tis"])
+def test_words_are_printed_as_they_are(words: str) -> None:
+    """By groff itself."""
+    source = f".TH X 1\n.SH NAME\n.nf\n{plain(words)}\n"
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou"],
+        input=source, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert words in done.stdout and done.stderr == ""

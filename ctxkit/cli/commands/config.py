@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from math import isfinite
 from typing import Annotated, Any
 
@@ -11,7 +12,10 @@ import typer
 from ctxkit.cli.log_access import set_own_zone, typed
 from ctxkit.cli.options import UnpickedLog, takes
 from ctxkit.cli.terminal import error_report, streams
-from ctxkit.cli.terminal.config_view import listed, near
+from ctxkit.cli.terminal.layout import near, wrap_width
+from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
+from ctxkit.cli.terminal.style import Line, Styled
+from ctxkit.cli.terminal.wrap import USUAL
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage, Warned
 from ctxkit.settings.config import DEFAULT, Setting
 from ctxkit.settings.keys import written
@@ -52,7 +56,6 @@ def command(
     you did not write them with ctxkit on this machine, some of their keys have no effect. The log itself is not read.
     - shows the settings for a log on standard input.
     """
-    streams.Streams.quiet = quiet
     given = [word for word in (action, key, value) if word is not None]
     if user and (log in ACTIONS or log == "-"):
         given = given if log == "-" else [log, *given]
@@ -174,3 +177,25 @@ def _say(change: ConfigChange, *, dry_run: bool, json: bool) -> None:
     variable = None if change.after is None else overridden(change.key, os.environ)
     if variable:
         streams.say(f"ctxkit: {variable} is set and takes precedence")
+
+
+def listed(rows: list[tuple[str, Setting]]) -> Iterator[Line]:
+    """Yield a line for each key: name, value, origin; if it is too wide, the origin has a line of its own."""
+    columns = wrap_width()
+    texts = [(safe(name, keep_newlines=False), safe(one.typed, keep_newlines=False), one) for name, one in rows]
+    named = max((cells(name) for name, _, _ in texts if cells(name) <= max(columns // 2, 24)), default=0) + 2
+    valued = max((cells(value) for _, value, _ in texts if cells(value) <= min(columns, USUAL) // 3), default=0) + 2
+    for name, value, setting in texts:
+        origin = safe(near(setting.origin), keep_newlines=False)
+        style = "dim" if setting.origin == DEFAULT else ""
+        wide = named + max(cells(value) + 2, valued)
+        start = f"{name}{' ' * (named - cells(name))}{value}"
+        if cells(name) < named and wide + cells(origin) <= columns:
+            yield [Styled(f"{start}{' ' * (wide - named - cells(value))}{origin}", style)]
+            continue
+        if cells(name) < named and cells(start) <= columns:
+            yield [Styled(start.rstrip(), style)]
+        else:
+            yield [Styled(clip(name, columns), style)]
+            yield [Styled("  " + clip(value, columns - 2), style)]
+        yield [Styled(f"  {clip_start(origin, columns - 2)}", "dim")]

@@ -15,6 +15,7 @@ from ctxkit.cli.options import LogArgument, Reading, session_path, takes
 from ctxkit.cli.terminal import layout, message_view, streams
 from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.style import Span, Styled, text_of, with_text
+from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.compare import text_diff
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
@@ -332,22 +333,11 @@ def stat(diff: Diff, *, tokens: bool) -> Iterator[Line]:
     counts = diff.counts
     parts = [f"{len(diff.a.order):,} → {len(diff.b.order):,} messages:"]
     parts += [f"{counts[kind]:,} {kind}," for kind in (GONE, CAME, CHANGED, MOVED)]
-    yield from _folded([*parts, f"{counts[SAME]:,} the same"])
+    yield from map(tuple, wrapped([" ".join([*parts, f"{counts[SAME]:,} the same"])], layout.wrap_width(), 0))
     if tokens:
         found = diff.tokens()
         parts = [f"{found['before']:,} → {found['after']:,} tokens:", f"{found[GONE]:,} gone,", f"{found[CAME]:,} came"]
-        yield from _folded([*parts, f"({diff.counter})"])
-
-
-def _folded(parts: Iterable[str]) -> Iterator[Line]:
-    """Wrap words in the width of the terminal."""
-    line, columns = "", layout.wrap_width()
-    for part in " ".join(parts).split(" "):
-        if line and cells(f"{line} {part}") > columns:
-            yield (line,)
-            line = ""
-        line = f"{line} {part}" if line else part
-    yield (line,)
+        yield from map(tuple, wrapped([" ".join([*parts, f"({diff.counter})"])], layout.wrap_width(), 0))
 
 
 def as_json(

@@ -96,7 +96,6 @@ def command(
 
     `ingest` and `sql` need the extra `fleet`, `--engine ray` the extra `fleet-ray`.
     """
-    streams.Streams.quiet = quiet
     if action not in ACTIONS:
         raise Usage(f"fleet cannot {action!r}: nothing was changed", HINT)
     shared = {"output": output, "shards": shards, "jobs": jobs, "files_from": files_from}

@@ -57,7 +57,6 @@ def command(
 
     fish: `ctxkit help --completion fish >~/.config/fish/completions/ctxkit.fish`.
     """
-    streams.Streams.quiet = quiet
     if completion is not None:
         if name is not None:
             raise Usage("--completion is of all commands, and one was named", "leave one of the two out")

@@ -10,7 +10,7 @@ import typer
 
 from ctxkit.cli.options import takes
 from ctxkit.cli.terminal import streams
-from ctxkit.cli.terminal.config_view import near
+from ctxkit.cli.terminal.layout import near
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage, Warned
 from ctxkit.settings import profiles, said_config
 from ctxkit.store.durable_append import create_log
@@ -35,7 +35,6 @@ def command(
     --agent NAME --agent-config FILE: the keys in FILE (system, docs, model, limit, window, color) become those of the
     agent, in your own config, so for all logs. The log may exist then.
     """
-    streams.Streams.quiet = quiet
     if log == "-":
         raise Usage("init needs the path of the log to create", "ctxkit init chat.jsonl")
     if not log:

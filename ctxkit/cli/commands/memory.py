@@ -100,7 +100,6 @@ def command(
     forgotten, it is not shown any more; nor is a gist or a list of files if one of them was forgotten. Exit 1 if there
     is no note, or nothing is found.
     """
-    streams.Streams.quiet = quiet
     set_own_zone(utc=utc)
     asked, given = action or "list", list(words or ())
     if asked not in ACTIONS:

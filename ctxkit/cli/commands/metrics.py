@@ -56,7 +56,6 @@ def command(
     --serve answers scrapes on the loopback address until Ctrl-C. Labels are formats, states, outcomes and strategies:
     no path, id or word. Needs the extra `metrics`.
     """
-    streams.Streams.quiet = quiet
     if textfile is not None and serve is not None:
         raise Usage("--textfile writes once, and --serve answers scrapes", "use only one of them")
     for place in places or ():

@@ -83,7 +83,6 @@ def command(
     With --archive the agents' sessions are copied into DIR, because agents delete old ones: only what is new, with what
     stands beside them. The config key archive.dir lets all commands find deleted sessions there.
     """
-    streams.Streams.quiet = quiet
     if archive is not None or dry_run or verify:
         others = {
             "DIR": places, "--since": since, "--until": until, "--here": here, "--grep": grep, "--format": format,

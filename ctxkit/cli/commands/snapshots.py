@@ -53,7 +53,6 @@ def command(
     ones, --prune the automatic checkpoints beyond `checkpoint.days` and `checkpoint.keep`. A snapshot made by hand is
     only deleted by --rm.
     """
-    streams.Streams.quiet = quiet
     if rm or prune_:
         refuse_doubtful(log)
     some, notices = beside(log, sidecar, conversation)

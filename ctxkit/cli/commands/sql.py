@@ -56,7 +56,6 @@ def command(
     """
     from ctxkit.cli import sql_run
 
-    streams.Streams.quiet = quiet
     if views or schema:
         return sql_run.show_listed(words or (), views=views, schema=schema, json=json)
     printing = sql_run.Printing(json, csv, table, parquet, output)

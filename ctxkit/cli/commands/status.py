@@ -23,11 +23,11 @@ from ctxkit.cli.terminal.status_view import Subagents
 from ctxkit.cli.terminal.style import Line, Styled, allowed
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.derive.usage import figure
-from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, OverBudget, UnknownFormat, Usage
 from ctxkit.formats import registry
+from ctxkit.logfile.history import object_of
 from ctxkit.measure.status import Budget, Status, as_json
 from ctxkit.settings.config import DEFAULT, Setting
 from ctxkit.store.source import Source
@@ -414,9 +414,9 @@ def status_line(raw: bytes) -> StatusLineInput | None:
     """The fields of the JSON; None for a log. Raises UnknownFormat if the JSON is broken."""
     if utf8(f'"{KEY}"') not in raw or not raw.lstrip().startswith(b"{"):
         return None
-    found = _object(raw)
+    found = object_of(raw)
     if found is None:
-        if any(_object(line) is not None for line in raw.splitlines()):
+        if any(object_of(line) is not None for line in raw.splitlines()):
             return None  # a log with the word in its text
         text = f"standard input is not JSON, though it has the {KEY} that Claude Code gives a statusLine"
         raise UnknownFormat(text, "one object, as Claude Code writes it")
@@ -465,14 +465,6 @@ def _set_model(log: Log, given: StatusLineInput) -> None:
 def _look(source: Source) -> None:
     if source.size <= LARGEST and (found := status_line(source.read(0, source.size))) is not None:
         raise _Found(found)
-
-
-def _object(raw: bytes) -> dict[str, Any] | None:
-    try:
-        found = loads(raw)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _under(found: dict[str, Any], key: str) -> dict[str, Any]:

@@ -49,7 +49,6 @@ def command(
     context too. The answer to the apply names the command; `ctxkit add` runs it automatically. Run again, it does
     nothing. Without ID it cleans up after all applies that were answered: for hooks.
     """
-    streams.Streams.quiet = reading.quiet
     if action == "schema":
         _schema(for_, log)
     elif action == "call":

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.options import takes
+from ctxkit.cli.options import session_path, takes
 from ctxkit.cli.terminal import layout, streams, watch_view
 from ctxkit.cli.terminal.event_log import DONE, OPEN_CALL, Kind, path_digest
 from ctxkit.cli.terminal.style import WARNING, Line, Styled
@@ -78,11 +78,11 @@ def command(
     one gets a checkpoint. The config keys compact.auto and checkpoint.auto ask for the same.
     With --archive all sessions of the agents are copied into a folder meanwhile, as by `sessions --archive`.
     """
-    streams.Streams.quiet, streams.Streams.utc = quiet, utc
+    streams.Streams.utc = utc
     if sum((bool(logs), here, all)) > 1:
         raise Usage("LOG, --here and --all name different logs", "use only one of them")
     scope: Scope = "named" if logs else "all" if all else "here"
-    paths = [Path(_path(log)) for log in logs or ()]
+    paths = [Path(session_path(log)) for log in logs or ()]
     for path in paths:
         if str(path) == "-":
             raise Usage("standard input cannot be watched: it has no file that grows", "name the log's file")
@@ -121,15 +121,6 @@ def _archiving(archive: str | None, every: str | None) -> Archiving | None:
     folder = Path(archive)
     refuse_home(folder, os.environ)
     return Archiving(folder) if every is None else Archiving(folder, duration(every))
-
-
-def _path(log: str) -> str:
-    """What a word in a log's place means: `@…` a session."""
-    if not log.startswith("@"):
-        return log
-    from ctxkit.cli.session_names import path_of
-
-    return path_of(log)
 
 
 def _until_signal(stop: Callable[[int], None]) -> None:

@@ -1,1 +1,1 @@
-"""Help in all its forms: pages, examples, man pages and completion, made from the declarations of the commands."""
+"""Help in all its forms: pages, examples and completion, made from the declarations of the commands."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
@@ -94,14 +93,8 @@ def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Completions
     if parameter.choices:
         return completions(map(Candidate, parameter.choices))
     action = given.get(parameter.key, "")
-    if "|" in parameter.metavar and not action:
-        return completions(Candidate(word) for word in re.findall(r"[a-z]{2,}", parameter.metavar))
-    if action and f"{action} KEY" in parameter.metavar:  # config LOG get KEY
-        return _keys()
-    if parameter.key == "value":  # config LOG set KEY VALUE
-        return _values(given.get("key", ""))
     if "|" in parameter.metavar:
-        return _values(action) if "VALUE" in parameter.metavar else NOTHING
+        return NOTHING if action else completions(map(Candidate, re.findall(r"[a-z]{2,}", parameter.metavar)))
     keys = parameter.key, (_KIND.search(parameter.metavar) or [""])[0]
     fixed = next((_FIXED[key] for key in keys if key in _FIXED), None)
     if fixed is not None:
@@ -170,10 +163,8 @@ def _named(field: str) -> _Source:
 
 
 def _tools(log: Any) -> Iterator[Candidate]:
-    """The tools that the log calls, the most used first."""
-    count = Counter(tool for message in log.messages for tool in message.tools)
-    for tool, calls in count.most_common(MOST):
-        yield Candidate(tool, f"{calls:,} call{'s' * (calls > 1)}")
+    """The tools that the log calls."""
+    return map(Candidate, sorted({tool for message in log.messages for tool in message.tools}))
 
 
 def _snapshots(log: Any) -> Iterator[Candidate]:
@@ -214,12 +205,6 @@ def commands() -> Completions:
     return completions(Candidate(one.name, one.summary) for one in COMMANDS.values())
 
 
-def _help_pages() -> Completions:
-    """The commands, and the further pages of `ctxkit help`."""
-    more = (Candidate("exit-codes", "what each exit code means"), Candidate("flags", "all options of all commands"))
-    return completions([*commands().candidates, *more])
-
-
 def session_names() -> Completions:
     """Return `@` and the names of this project's sessions, newest first, each with its title if time allows."""
     from ctxkit.search.naming import AGENTS, short_ids, titled
@@ -238,40 +223,6 @@ def session_names() -> Completions:
     return completions(Candidate(name, f"{one.format}  {titles.get(one.path, '')}".strip()) for name, one in names)
 
 
-def _profiles() -> Completions:
-    from ctxkit.settings.profiles import PROFILES
-
-    settings = {name: ", ".join(f"{key} = {value}" for key, value in keys.items()) for name, keys in PROFILES.items()}
-    return completions(Candidate(name, text) for name, text in settings.items())
-
-
-def _values(name: str) -> Completions:
-    from ctxkit.settings.keys import KEYS
-
-    key = next((key for key in KEYS if key.name == name), None)
-    switches = {"switch": ("true", "false"), "auto": ("true", "false", "llm")}
-    choices = () if key is None else switches.get(key.kind, key.choices)
-    return completions(map(Candidate, choices))
-
-
-def _formats() -> Completions:
-    from ctxkit.formats.registry import names
-
-    return completions(map(Candidate, ("auto", *names())))
-
-
-def _states() -> Completions:
-    from ctxkit.search.full_search import state_words
-
-    return completions(map(Candidate, state_words()))
-
-
-def _points() -> Completions:
-    from ctxkit.recovery.recover import ENDS
-
-    return completions([*(Candidate(*one) for one in ENDS.items()), Candidate("checkpoint", "the newest checkpoint")])
-
-
 _FIXED: dict[str, Callable[[], Completions]] = {
     "log": lambda: FILES,
     "LOG": lambda: FILES,
@@ -280,12 +231,6 @@ _FIXED: dict[str, Callable[[], Completions]] = {
     "DIR": lambda: FOLDERS,
     "key": _keys,
     "KEY": _keys,
-    "profile": _profiles,
-    "COMMAND": _help_pages,
-    "from_": _formats,
-    "format": _formats,
-    "STATE": _states,
-    "POINT": _points,
-    "now": lambda: completions([Candidate("last", "the newest message"), Candidate("wall", "the clock")]),
+    "COMMAND": commands,
 }
 """Name or metavar of a parameter -> its values, if they do not depend on a log."""

@@ -1,4 +1,4 @@
-"""A page describes a command as data; help, man pages and completions are made from it.
+"""A page describes a command as data; help, completions and man pages (tests/docs/man_page.py) are made from it.
 
 Its sources are the table of commands (`cli/registry.py`), the function of the command (docstring and parameters),
 EXAMPLES and the table of exit codes. Reading a page imports only the module of that command.
@@ -37,8 +37,6 @@ WRITER = (
 )
 READER = "In a pipe: with - for LOG, or without it, the log is read from standard input."
 
-BEFORE_COMMAND = ("quiet", "dry_run", "json")
-"""Flags that may also be written before the command."""
 OWN = "Options"
 """The heading of the options that belong to one command."""
 
@@ -113,7 +111,7 @@ def page(name: str) -> Page:
 
 def overview() -> Page:
     """Return the page of the program; no command is imported."""
-    switches = (FLAGS["no_pager"], *map(FLAGS.__getitem__, BEFORE_COMMAND), FLAGS["log_format"], FLAGS["version"])
+    switches = (FLAGS["no_pager"], FLAGS["log_format"], FLAGS["version"])
     listed = (
         Parameter(one.key, tuple(one.names.split()), one.metavar or "", one.help, OWN, (), False, False)
         for one in switches
@@ -124,13 +122,6 @@ def overview() -> Page:
         for group, title in GROUPS.items()
     )
     return Page("", SUMMARY, "ctxkit COMMAND [LOG] …", DESCRIPTION, (), options, FIRST_STEPS, exits(), groups)
-
-
-def every() -> Iterator[Page]:
-    """Yield the page of the program, then the page of each command."""
-    yield overview()
-    for name in COMMANDS:
-        yield page(name)
 
 
 FEW = 12

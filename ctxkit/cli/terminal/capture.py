@@ -45,13 +45,13 @@ class Capture:
 @contextmanager
 def captured(words: Sequence[str], manner: Manner) -> Iterator[Capture]:
     """Run the block as a call of its own (`words`), and keep what it prints. The outer run's state comes back."""
-    run, found = streams.Streams, Capture()
-    kept = {name: value for name, value in vars(run).items() if name[0] != "_" and not isinstance(value, classmethod)}
+    outer, found = streams.Streams, Capture()
     files = sys.stdout, sys.stderr
     sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     sys.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     try:
-        run.begin(words, paged=False)
+        streams.begin(words, paged=False)
+        run = streams.Streams
         run.colour, run.err_colour, run.among = manner.colour, manner.err_colour, True
         if manner.redacts:
             streams.redact()
@@ -64,8 +64,7 @@ def captured(words: Sequence[str], manner: Manner) -> Iterator[Capture]:
         streams.end()
         found.out, found.err = _taken(sys.stdout), _taken(sys.stderr)
         sys.stdout, sys.stderr = files
-        for name, value in kept.items():
-            setattr(run, name, value)
+        streams.Streams = outer
 
 
 def _taken(stream: io.TextIOWrapper) -> bytes:

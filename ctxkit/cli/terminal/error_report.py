@@ -79,6 +79,7 @@ def usage(error: Any) -> int:
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
     text = _EXTRA.sub(lambda found: f"unexpected extra argument: {_cut(found[1])}", text)
     meant = _usage_hint(error, text) or (f"{', '.join(similar)}? " if similar else "")
+    meant = meant or "options stand behind the command; " * (path == "ctxkit" and hasattr(error, "option_name"))
     _report(text.rstrip("."), f"{meant}{path} --help", reason="usage", code=int(ExitCode.USAGE))
     return int(ExitCode.USAGE)
 

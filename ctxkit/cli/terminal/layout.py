@@ -1,14 +1,12 @@
-"""The width of lines, and the parts of lists: columns, counts, ranges of numbers."""
+"""The width of lines, and the parts of lists: columns, counts."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 from ctxkit.cli.terminal.style import Line, Span, text_of
 from ctxkit.cli.terminal.wrap import columns
-from ctxkit.core.item_names import ItemName, Names
 
 ROOMY = 40
 """Width of a terminal from which on lists have columns and wide indents."""
@@ -49,6 +47,9 @@ def home_short(folder: str) -> str:
     return "~" + folder[len(home) :] if folder == home or folder.startswith(home + os.sep) else folder
 
 
-def ranges(names: Names, label: Callable[[ItemName], str]) -> str:
-    """Return names as `45-67,80,7.1`; `label` gives the text of an item."""
-    return ",".join(filter(None, (str(names.numbers), *map(label, sorted(names.items)))))
+def near(origin: str) -> str:
+    """Return an origin relative to the working folder, if it is a file there."""
+    try:
+        return origin.removeprefix(os.path.join(os.getcwd(), ""))
+    except OSError:  # the working folder is gone
+        return origin

@@ -120,7 +120,7 @@ class _Speaker:
             names = Names.parse(text)
         except ValueError:
             return text[:WIDE_IDS]
-        shown = layout.ranges(names, self.state.label)
+        shown = self.state.say(names)
         return shown if len(shown) <= WIDE_IDS else f"{shown[: WIDE_IDS - 1]}…"
 
     def snapshot(self, key: str) -> str:

@@ -12,8 +12,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from shlex import quote
-from typing import TYPE_CHECKING, Any, ClassVar, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ctxkit.cli.terminal.style import WARNING, Line, Span, Styled, allowed, painted, text_of, with_text
 from ctxkit.core.text.json_text import dumps, finite
@@ -39,7 +40,8 @@ HANG = 2
 """Blanks before the further lines of a report that is too long for one."""
 
 
-class Streams:
+@dataclass
+class Run:
     """The state of one run: `quiet` silences reports (never errors), `words` is the call.
 
     `done`: what was appended, in words. `colour`, `err_colour`: whether the result, and reports, may be coloured.
@@ -54,41 +56,47 @@ class Streams:
     printed (--redact); `typed`: the secrets in `words`, None before they are looked for.
     """
 
-    quiet = False
-    colour = err_colour = False
-    columns = err_columns = 0
-    done = stdin_use = ""
     words: tuple[str, ...] = ()
+    quiet: bool = False
+    colour: bool = False
+    err_colour: bool = False
+    columns: int = 0
+    err_columns: int = 0
+    done: str = ""
+    stdin_use: str = ""
     pager: Pager | None = None
     progress: Progress | None = None
     meter: Meter | None = None
     events: EventLog | None = None
-    held: ClassVar[list[bytes]] = []
-    sessions: ClassVar[dict[str, tuple[str, str]]] = {}
-    doubtful: ClassVar[dict[str, Callable[[], CtxkitError]]] = {}
-    utc, zone = False, "local"
+    held: list[bytes] = field(default_factory=list)
+    sessions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    doubtful: dict[str, Callable[[], CtxkitError]] = field(default_factory=dict)
+    utc: bool = False
+    zone: str = "local"
     clock: Clock | None = None
     log: str | None = None
-    among = False
+    among: bool = False
     summary: Sequence[Span] = ()
-    made = ""
+    made: str = ""
     hints: Sequence[str] = ()
     redactor: Redactor | None = None
     typed: Sequence[str] | None = None
 
-    @classmethod
-    def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
-        """Begin a run; the state of the run before is dropped."""
-        cls.quiet, cls.done, cls.stdin_use, cls.words = False, "", "", tuple(words)
-        cls.pager = cls.progress = cls.meter = cls.events = cls.redactor = cls.typed = None
-        cls.held, cls.sessions, cls.doubtful = [], {}, {}
-        cls.utc, cls.zone, cls.clock, cls.log = False, "local", None, None
-        cls.among, cls.summary, cls.made, cls.hints = False, (), "", ()
-        out_tty, err_tty = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
-        cls.colour, cls.err_colour = allowed(os.environ, terminal=out_tty), allowed(os.environ, terminal=err_tty)
-        cls.columns, cls.err_columns = _columns(sys.stdout) if out_tty else 0, _columns(sys.stderr) if err_tty else 0
-        if out_tty and paged:
-            cls.pager = _pager(words)
+
+Streams = Run()
+"""The current run. `begin` puts a new one in its place, and `capture.py` one for each of many logs."""
+
+
+def begin(words: Sequence[str], *, paged: bool = True) -> None:
+    """Begin a run; the state of the run before is dropped."""
+    global Streams
+    Streams = Run(tuple(words))
+    out_tty, err_tty = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
+    Streams.colour, Streams.err_colour = (allowed(os.environ, terminal=one) for one in (out_tty, err_tty))
+    Streams.columns = _columns(sys.stdout) if out_tty else 0
+    Streams.err_columns = _columns(sys.stderr) if err_tty else 0
+    if out_tty and paged:
+        Streams.pager = _pager(words)
 
 
 def _columns(stream: TextIO) -> int:

@@ -25,7 +25,7 @@ def test_commands_and_the_programs_options() -> None:
     """All commands with their lines; behind a dash the options that stand before a command."""
     assert values("") == list(COMMANDS) == values("--no-pager", "")
     assert {one.value: one.text for one in complete([], "").candidates}["undo"] == "undo an op, or the newest undo"
-    assert values("-") == ["--no-pager", "--quiet", "--dry-run", "--json", "--log-format", "--version", "--help"]
+    assert values("-") == ["--no-pager", "--log-format", "--version", "--help"]
     assert values("nonsense", "") == []
 
 

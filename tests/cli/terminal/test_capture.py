@@ -10,7 +10,7 @@ from ctxkit.cli.terminal.capture import Manner, captured
 
 def test_captured(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Results and reports are kept apart; state, streams and the summary of the outer run are as before."""
-    streams.Streams.begin(["status", "x"])
+    streams.begin(["status", "x"])
     streams.Streams.quiet = True
     with captured(["check", "y"], Manner(colour=False, err_colour=False, events=None)) as printed:
         streams.out("line")
@@ -21,7 +21,7 @@ def test_captured(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert (printed.out, printed.err) == (b"line\n", b"report\n")
     run = streams.Streams
     assert (run.words, run.quiet, run.among, run.summary) == (("status", "x"), True, False, ())
-    streams.Streams.begin([])
+    streams.begin([])
 
 
 def test_captured_after_an_error() -> None:

@@ -16,7 +16,7 @@ from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, message, shell,
 
 def test_fail(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Message, hint where there is one, code; the list of conversations is one of lines."""
-    streams.Streams.begin(())
+    streams.begin(())
     assert error_report.fail(NoMark("no\nmark")) == 1
     assert error_report.fail(ManyConversations("two:\n  1\n  2", "choose")) == 2
     assert capfdbinary.readouterr().err == "ctxkit: no␊mark\nctxkit: two:\n  1\n  2\nhint: choose\n".encode()

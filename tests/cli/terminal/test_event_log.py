@@ -92,7 +92,7 @@ def test_all_commands(command: str) -> None:
         (["forget", "chat.jsonl", "2"], None, "", None),
         (["show", "torn.jsonl"], "warning", "damage", None),
         (["recall", ".", CANARY], "warning", "misfit", 65),
-        (["compact", "chat.jsonl", "--model", "openai/x", "--force"], "fallback", "fallback", None),
+        (["compact", "chat.jsonl", "--summary-model", "openai/x", "--force"], "fallback", "fallback", None),
     ],
 )
 def test_what_happened(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.cli.terminal import layout
-from ctxkit.core.item_names import ItemName, Names
 
 
 @pytest.mark.parametrize(("columns", "width"), [("100", 100), ("20", 20), ("5", 20), ("0", 80), ("x", 80)])
@@ -26,9 +25,3 @@ def test_breadth(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_count() -> None:
     """One thing, several things, thousands."""
     assert [layout.count(n, "op") for n in (0, 1, 2, 1234)] == ["0 ops", "1 op", "2 ops", "1,234 ops"]
-
-
-def test_ranges() -> None:
-    """Numbers as ranges, items by label."""
-    assert layout.ranges(Names.parse("1-3,7"), str) == "1-3,7"
-    assert layout.ranges(Names(items=[ItemName("a1", 2)]), lambda name: f"7.{name.k}") == "7.2"

@@ -90,7 +90,7 @@ def test_who_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
             assert (streams.Streams.progress is step) and (step is None or callable(step))
             return step is not None
 
-    streams.Streams.begin(())
+    streams.begin(())
     assert not seen()
     monkeypatch.setattr(streams.Streams, "err_columns", 80)
     assert seen() and streams.Streams.progress is None
@@ -103,7 +103,7 @@ def test_who_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_work_inside_work(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """The inner one has the line while it lasts, and waits no half second of its own; an error takes both away."""
-    streams.Streams.begin(())
+    streams.begin(())
     monkeypatch.setattr(streams.Streams, "err_columns", 80)
     clock = Clock()
     monkeypatch.setitem(Progress.__init__.__kwdefaults__, "clock", clock)
@@ -158,14 +158,12 @@ def test_searching_many_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     folder = tmp_path / "logs"
     folder.mkdir()
     paths = [small(folder, name=f"{n}.jsonl") for n in range(3)]
-    seen = ctxkit("recall", "logs", "question", terminal=True, screen=True)
-    assert [piece for piece in seen.err.split("\r") if "files" in piece] == [
-        f"searching logs… {n} files" for n in range(3)
-    ]
-    for places in (["logs"], paths):
-        told = ctxkit("recall", *places, "question", terminal=True).err.split("\r")
-        assert [piece for piece in told if "logs" in piece] == [f"searching… {n} / 3 logs" for n in (1, 2)]
-        assert any(piece.startswith("9 hits") for piece in told)
+    for screen in (True, False):
+        pieces = ctxkit("recall", "logs", "question", terminal=True, screen=screen).err.split("\r")
+        assert [piece for piece in pieces if "files" in piece] == [f"searching logs… {n} files" for n in range(3)]
+    pieces = ctxkit("recall", *paths, "question", terminal=True).err.split("\r")
+    assert [piece for piece in pieces if "logs" in piece] == [f"searching… {n} / 3 logs" for n in (1, 2)]
+    assert any(piece.startswith("9 hits") for piece in pieces)
     assert "files" not in ctxkit("recall", "logs", "question", "-q", terminal=True).err
 
 

@@ -32,7 +32,7 @@ class Broken(io.RawIOBase):
 
 def test_one_line_stays_one_line(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Nothing in a name or label can make up a line of its own, on either stream."""
-    streams.Streams.begin(())
+    streams.begin(())
     streams.out("a\nb\x1b\tc")
     streams.say("a\nctxkit: b")
     streams.flush()
@@ -52,7 +52,7 @@ def test_quiet(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     streams.Streams.quiet = True
     streams.say("report")
     streams.say_always("error")
-    streams.Streams.begin(())
+    streams.begin(())
     assert capfdbinary.readouterr().err == b"error\n"
 
 
@@ -113,7 +113,7 @@ def test_bytes_on_a_terminal(tmp_path: Path) -> None:
     text = ctxkit("cat", path, screen=True).text
     assert text == '{"role":"user","content":"\\u{202e}abc \\u{9b}31m ␛]0;x␇ \\xff ü"}\n'
     assert ctxkit("mark", "-", "-q", stdin=raw, screen=True).text.startswith(text)
-    streams.Streams.begin(())
+    streams.begin(())
     assert b"".join(streams._visible([b"\xc3", b"\xbc\xe2", b"\x80"])) == "ü\\xe2\\x80".encode()
 
 
@@ -126,7 +126,7 @@ def test_commands_in_messages_name_the_log(tmp_path: Path) -> None:
     good("forget", path, "2")
     assert f"back with: ctxkit recall '{path}' 2 --apply" in good("why", path, "2").text
     other = small(tmp_path)
-    streams.Streams.begin(["why"])
+    streams.begin(["why"])
     assert streams.with_log("ctxkit why LOG 2") == "ctxkit why LOG 2"
     streams.opened_as(str(other))
     assert streams.with_log("`ctxkit why LOG 2`, LOG") == f"`ctxkit why {other} 2`, LOG"

@@ -45,7 +45,7 @@ def test_only_our_own_sequences_reach_the_terminal(monkeypatch: pytest.MonkeyPat
 def test_a_warning_has_its_colour(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """Yellow on the name alone; without colour no sequence."""
     for coloured in (True, False):
-        streams.Streams.begin(())
+        streams.begin(())
         monkeypatch.setattr(streams.Streams, "err_colour", coloured)
         streams.warn("beware")
         name = b"\x1b[33mctxkit:\x1b[0m" if coloured else b"ctxkit:"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ctxkit.cli.help.pages import Page, Parameter, every
+from ctxkit.cli.help.pages import Page, Parameter, overview, page
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.settings.keys import KEYS, PREFIX
 from ctxkit.version import VERSION
@@ -34,8 +34,8 @@ FILES = (
 
 def every_page() -> Iterator[tuple[str, str]]:
     """Yield the file name and the roff of each man page."""
-    for page in every():
-        yield f"{_title(page.name)}.1", roff(page)
+    for one in (overview(), *map(page, COMMANDS)):
+        yield f"{_title(one.name)}.1", roff(one)
 
 
 def roff(page: Page) -> str:
