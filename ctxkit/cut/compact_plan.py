@@ -449,12 +449,12 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
     @cached_property
     def _full(self) -> dict[int, float]:
         """Place of a replaced unit -> about how many tokens all its lines have in a summary; without units of 0."""
-        lines = self.lines.full
+        lines, rate = self.lines.full, self._rate
         found: dict[int, float] = {}
         for place in self.places:
             unit = self.units[place]
             names = self.originals_of(unit.names) if unit.is_summary else unit.names
-            found[place] = self._rate * sum([lines.get(name, 0) for name in names])
+            found[place] = rate * sum([lines.get(name, 0) for name in names])
         return {place: tokens for place, tokens in found.items() if tokens}
 
     def _with_more(self, tokens: float) -> CompactionPlan | None:
@@ -478,7 +478,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
             return self.with_tail(begins)
         for place in places:
             unit = self.units[place]
-            left, lines = self.gone - unit.tokens, tokens - scale * full.get(place, 0)
+            left, lines = self.gone - unit.tokens, tokens - scale * full.get(place, 0) + GRAIN  # estimated
             has_summary = len(self.places) > 1 and _is_worth(len(self.ids) + self.parts, left)
             room = int(self.goal - self.stays - (max(lines, self._least(left, 0)) if has_summary else left))
             found = self.with_shorter([place], room) if room > GRAIN else None
