@@ -590,8 +590,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
         if self.by_model is not None:
             op.model, op.asked = self.by_model.model, self.by_model.asked
         made = log.stamp(op)
-        after = log.seen_at(log.state_with(made))
-        after.noticed = []
+        after = base.seen(made)
         names, then = after.listed(), base.measuring.with_counting(Counting(after))
         measured = then.of(names)
         tokens = measured.tokens - base.measured.tokens + base.total
