@@ -8,7 +8,7 @@ made of the original messages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from math import ceil, inf
@@ -18,13 +18,12 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.content.calls import Calls
-from ctxkit.core.board import shortening
 from ctxkit.core.boundaries import ToldBefore, as_told, told_before
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.derive.usage import Figures
-from ctxkit.core.item_names import ItemName, Name, Names, Sizes, column
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.messages import Content
 from ctxkit.core.ops import Compact, LogPosition, Resummarized
 from ctxkit.core.select import Selection
@@ -44,7 +43,7 @@ from ctxkit.cut.rank.candidates import (
 )
 from ctxkit.cut.rank.facts import facts, kept
 from ctxkit.cut.rank.ranking import Ranking
-from ctxkit.cut.shorten.shorten import Masked, abridge, without_results
+from ctxkit.cut.shorten.shorten import abridge
 from ctxkit.cut.summarize.extraction import Extraction
 from ctxkit.cut.trim import Trimming, TrimRequest
 from ctxkit.cut.trim_plan import LONG
@@ -349,14 +348,14 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
         return structs.replace(self, widest=self.widest or self, **changes)
 
     def with_shorter(self, places: Sequence[int], room: int, *, least: bool = False) -> CompactionPlan | None:
-        """The plan with the units at these places shortened to `room` tokens together, so that they stay; None if they
-        cannot be so short. `least`: as far as possible if that is not enough.
+        """The plan in which the units at these places stay, shortened to `room` tokens together if they have more; None
+        if they cannot be so short. `least`: as far as possible if that is not enough.
         """
         measuring, names = self.base.measuring, [name for place in places for name in self.units[place].names]
         messages = {name: self._unshortened(name) for name in names}
         counts = self.base.counting.counter.counts
         stubs = abridge(messages, room, measuring.replacement, measuring.rate, counts, least=least)
-        if not stubs:
+        if not stubs and sum(self.tokens[name] for name in names) > room:
             return None
         tokens, units = self.tokens.copy(), self.units.copy()
         for name, stub in stubs.items():
@@ -379,9 +378,9 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
         places = [place for place in self.units.may_go(len(self.units)) if not self.units[place].is_summary]
         if not self.shortens or self.asked.keep != KeptTail() or not places:
             return None
-        loose = sum(self.tokens[name] for place in places for name in self.units[place].names)
+        loose = sum(self.units[place].tokens for place in places)
         found = self.with_shorter(places, self.goal - (self.whole - loose), least=True)
-        return None if found is None else found.with_tail(len(self.units))
+        return found.with_tail(len(self.units)) if found is not None and found.stubs else None
 
     @property
     def _lines_of(self) -> CompactionPlan:
@@ -417,22 +416,6 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
             return self._lines_of.lines
         return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label, focus=self.asked.focus)
 
-    def maskable(self) -> Iterator[Masked]:
-        """The results that can be masked, the oldest first: not those that are shortened."""
-        tools: dict[str, str] = {}
-        for name in self.going:
-            if not isinstance(name, int):
-                continue
-            message = self.state.messages[name - 1]
-            tools.update(zip(message.calls, message.tools, strict=False))
-            observed = self.ranking.kinds.get(name) == SyntheticKind.OBSERVATION
-            if shortening(self.state.board.stubs.get(name)) is not None or not (message.results or observed):
-                continue
-            content = self.log.full(entry(self.state, name))
-            stub = without_results(content, tools, observed=observed)
-            size = ceil(self.base.measuring.replacement(name, stubbed(content, stub)))
-            yield Masked(name, stub, self.tokens[name] - size)
-
     def carry_out(self) -> CompactionOutcome:
         """Carries out the strategy. Raises NothingChanges if the context would not be smaller."""
         return self.definition.make(self)
@@ -447,11 +430,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
                 break
             [size] = plan.base.counting.counter.counts([plan._text_in_room])
             tokens = (size + PER_MESSAGE) * plan._rate
-            if plan._room[0] - tokens <= plan._near:
-                break
-            scale = tokens / (sum(plan._full.values()) or 1)
-            begins = plan._earlier(scale)
-            more = plan.with_tail(begins) if begins != plan.tail else plan._with_a_part(scale)
+            more = plan._with_more(tokens) if plan._room[0] - tokens > plan._near else None
             if more is None:
                 break
             plan = more
@@ -470,59 +449,39 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
     @cached_property
     def _full(self) -> dict[int, float]:
         """Place of a replaced unit -> about how many tokens all its lines have in a summary; without units of 0."""
-        lines = self.lines.full
+        lines, rate = self.lines.full, self._rate
         found: dict[int, float] = {}
         for place in self.places:
             unit = self.units[place]
             names = self.originals_of(unit.names) if unit.is_summary else unit.names
-            found[place] = self._rate * sum([lines.get(name, 0) for name in names])
+            found[place] = rate * sum([lines.get(name, 0) for name in names])
         return {place: tokens for place, tokens in found.items() if tokens}
 
-    def _earlier(self, scale: float) -> int:
-        """Where the tail begins so that a summary of all older units, with all of their lines, still has room. A longer
-        tail would take lines from the summary, so that more room would be worth less.
-        """
-        full, stays, left = self._full, self.stays, self.gone
-        lines = scale * sum(full.values())
-        begins, many = self.tail, len(self.ids)
-        for place in reversed(self.places):
-            unit = self.units[place]
-            left -= unit.tokens
-            many -= len(unit.names)
-            rest = lines - scale * full.get(place, 0)
-            room = self.goal - stays - unit.tokens
-            if unit.is_summary or max(rest - self._near, self._least(left, rest)) > room or not _is_worth(many, left):
-                break
-            stays, lines, begins = stays + unit.tokens, rest, place
-        return begins
-
-    def _with_a_part(self, scale: float) -> CompactionPlan | None:
-        """The plan that keeps as much of one replaced unit as there is room for, beside a summary with all lines of the
-        others: of the unit that loses least by that, the newest of several. None if none has long texts.
+    def _with_more(self, tokens: float) -> CompactionPlan | None:
+        """The plan that keeps more of the newest messages, beside a summary that has all lines of the older ones; with
+        more than that, the room would be worth less. If not even the newest has room, the newest that has long texts is
+        kept in part. `tokens`: of the summary now.
         """
         full = self._full
-        lines = scale * sum(full.values())
-        spare = self.goal - self.stays - lines
+        scale = tokens / (sum(full.values()) or 1)
         behind = max((place for place in self.places if self.units[place].is_summary), default=-1)
-
-        def lost(place: int) -> tuple[bool, float]:
-            more = self.units[place].tokens - scale * full.get(place, 0)
-            return more < spare, more
-
-        for place in sorted((place for place in reversed(self.places) if place > behind), key=lost):
+        places = [place for place in reversed(self.places) if place > behind]
+        stays, left, lines, many, begins = self.stays, self.gone, tokens, len(self.ids), self.tail
+        for place in places:
             unit = self.units[place]
-            others = self.gone - unit.tokens
-            has_summary = len(self.places) > 1 and _is_worth(len(self.ids) + self.parts, others)
-            older = max(lines - scale * full.get(place, 0), self._least(others, 0)) if has_summary else others
-            room = int(self.goal - self.stays - older)
-            if room <= GRAIN:
-                continue
-            if room < unit.tokens:
-                found = self.with_shorter([place], room)
-            else:
-                units = self.units.copy()
-                units[place] = unit._replace(stays=True)
-                found = structs.replace(self, units=units)
+            left, many, lines = left - unit.tokens, many - len(unit.names), lines - scale * full.get(place, 0)
+            room = self.goal - stays - max(lines - self._near, self._least(left, lines))
+            if unit.tokens > room or not _is_worth(many, left):
+                break
+            stays, begins = stays + unit.tokens, place
+        if begins != self.tail:
+            return self.with_tail(begins)
+        for place in places:
+            unit = self.units[place]
+            left, lines = self.gone - unit.tokens, tokens - scale * full.get(place, 0) + GRAIN  # estimated
+            has_summary = len(self.places) > 1 and _is_worth(len(self.ids) + self.parts, left)
+            room = int(self.goal - self.stays - (max(lines, self._least(left, 0)) if has_summary else left))
+            found = self.with_shorter([place], room) if room > GRAIN else None
             if found is not None:
                 return structs.replace(found, parts=self.parts + len(unit.names), widest=self.widest or self)
         return None
@@ -578,19 +537,15 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
         return combined(texts, model, self.lines, budget, counts, covered=self.covered, label=self.state.label)
 
     def summarized(self) -> CompactionOutcome:
-        """The result with a summary, with the model's words if there are any; without one if no summary is shorter than
-        the messages, but others are shortened. Raises NothingChanges.
+        """The result with a summary, with the model's words if there are any; without one if none is worth it, or none
+        is shorter than the messages, but others are shortened. Raises NothingChanges.
         """
         try:
-            return self.smaller(self._extracted())
+            return self.smaller(self._extracted() if self.is_worth else self.outcome())
         except NothingChanges:
-            if not self.stubs:
+            if not (self.stubs and self.is_worth):
                 raise
-        return self.shortened()
-
-    def shortened(self) -> CompactionOutcome:
-        """The result without a summary, with shortened messages only. Raises NothingChanges."""
-        return self.smaller(self.outcome(Names(), None))
+        return self.smaller(self.outcome())
 
     def _extracted(self) -> CompactionOutcome:
         room, least = self._room
@@ -617,9 +572,12 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
         return found
 
     def outcome(
-        self, ids: Names, text: str | None, masks: dict[Name, Any] | None = None, budget: int | None = None
-    ) -> CompactionOutcome:
-        """The result of a summary `text` in place of `ids`, or of `masks`. `budget`: the size for which it was made."""
+        self, ids: Names = NOTHING, text: str | None = None, masks: dict[Name, Any] | None = None,
+        budget: int | None = None,
+    ) -> CompactionOutcome:  # fmt: skip
+        """The result of a summary `text` in place of `ids`, or of `masks`; of shortened messages alone without any.
+        `budget`: the size for which it was made.
+        """
         log, base = self.log, self.base
         stubs = {name: stub for name, stub in self.restored.items() if name not in ids} | {**self.stubs}
         stubs = stubs if masks is None else masks
@@ -632,8 +590,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
         if self.by_model is not None:
             op.model, op.asked = self.by_model.model, self.by_model.asked
         made = log.stamp(op)
-        after = log.seen_at(log.state_with(made))
-        after.noticed = []
+        after = base.seen(made)
         names, then = after.listed(), base.measuring.with_counting(Counting(after))
         measured = then.of(names)
         tokens = measured.tokens - base.measured.tokens + base.total

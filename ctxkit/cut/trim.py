@@ -22,7 +22,7 @@ from ctxkit.core.derive.synthetic_messages import SyntheticKind
 from ctxkit.core.derive.usage import Figures, Overhead
 from ctxkit.core.item_names import Name, Names, Sizes
 from ctxkit.core.messages import Content
-from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition, Trim
+from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition, Op, Trim
 from ctxkit.core.strategies import OF_TRIM
 from ctxkit.cut.rank.ranking import Ranking
 from ctxkit.cut.trim_cuts import Shortening, unshortened
@@ -262,11 +262,11 @@ class Trimming:
     def _after(self, found: TrimPlan) -> WritableLog | None:
         """A view of the log with the plan carried out; None if that changes nothing."""
         op = as_op(self, found)
-        return None if op is None else self._seen(op)
+        return None if op is None else self.seen(self.log.stamp(op))
 
-    def _seen(self, op: Trim | Compact) -> WritableLog:
-        """A view of the log with an op."""
-        after = self.log.seen_at(self.log.state_with(self.log.stamp(op)))
+    def seen(self, op: Op) -> WritableLog:
+        """A view of the log with an op, as it would be appended."""
+        after = self.log.seen_at(self.log.state_with(op))
         after.noticed = []
         return after
 
@@ -321,7 +321,7 @@ class Trimming:
 
     def lost(self, op: Trim | Compact | None) -> Uncached | None:
         """What the next request sends without the provider's cache after `op`; None if nothing changes."""
-        found = None if op is None else uncached(self.measuring, self.log, self._seen(op))
+        found = None if op is None else uncached(self.measuring, self.log, self.seen(self.log.stamp(op)))
         return None if found is None else found._replace(tokens=round(self.scale * found.tokens))
 
     @cached_property

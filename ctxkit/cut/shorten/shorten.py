@@ -136,27 +136,6 @@ def _with(value: Any, new: Mapping[int, str]) -> Any:
     return made(value, LEVELS)
 
 
-class Masked(NamedTuple):
-    """A message with results that can be masked: `stub` replaces its content, and `saves` tokens."""
-
-    name: Name
-    stub: Any
-    saves: int
-
-
-def mask(some: Iterable[Masked], need: int) -> dict[Name, Any]:
-    """The stubs that save `need` tokens, the oldest first; all of them if they save less."""
-    found: dict[Name, Any] = {}
-    saved = 0
-    for one in some:
-        if saved >= need:
-            break
-        if one.saves > 0:
-            found[one.name] = one.stub
-            saved += one.saves
-    return found
-
-
 def without_results(content: Content, tools: Mapping[str, str], *, observed: bool) -> Any:
     """The stub of a message with a line in place of each result. `tools`: id of a call -> its tool; `observed`: the
     words of the message are the output of a command, and are masked.

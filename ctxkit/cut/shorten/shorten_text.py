@@ -56,7 +56,10 @@ def longest(
     best: tuple[float, T] | None = None
     was_over: bool | None = None
     for turn in range(TRIES):
-        share = under / (under - over) if under < 0 < over and turn < GUESSES else 1.0 if over <= 0 else 0.5
+        if over <= 0 or (was_over is False and high == most[0]):  # what the upper end gives was said, not seen
+            share = 1.0
+        else:
+            share = under / (under - over) if under < 0 and turn < GUESSES else 0.5
         length = low + (high - low) * share
         size, made = make(length)
         if size > room:  # halving the other end keeps the tries from coming from one side alone

@@ -22,8 +22,7 @@ class Extract(Strategy):
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Summarizes all that is older than the tail."""
-        plan = plan.filled()
-        return plan.summarized() if plan.is_worth else plan.shortened()
+        return plan.filled().summarized()
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized | None:
         """Makes the summary again, within its former budget, and if it was shortened also in at most as many tokens as

@@ -19,7 +19,7 @@ class AskModel(Strategy):
         """Asks the model. Raises ModelFailed if the model fails and the request has no fallback."""
         plan = plan.filled()
         if not plan.is_worth:
-            return plan.shortened()
+            return plan.summarized()
         asked, before = plan.asked, plan.before.names
         try:
             asking = summarizer(plan.log, asked.model, asked.hooks)

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from ctxkit.core.item_names import Names
+from collections.abc import Iterable, Iterator
+from math import ceil
+from typing import Any, NamedTuple
+
+from ctxkit.core.board import shortening
+from ctxkit.core.context import entry
+from ctxkit.core.derive.synthetic_messages import SyntheticKind
+from ctxkit.core.item_names import Name
 from ctxkit.cut.compact_plan import CompactionOutcome, CompactionPlan, Strategy
-from ctxkit.cut.shorten.shorten import mask
+from ctxkit.cut.shorten.shorten import without_results
+from ctxkit.logfile.stubs import stubbed
+
+
+class Masked(NamedTuple):
+    """A message with results that can be masked: `stub` replaces its content, and `saves` tokens."""
+
+    name: Name
+    stub: Any
+    saves: int
 
 
 class Mask(Strategy):
@@ -19,7 +35,7 @@ class Mask(Strategy):
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Masks results until the goal is reached."""
-        return plan.smaller(plan.outcome(Names(), None, mask(plan.maskable(), plan.whole - plan.goal)))
+        return plan.smaller(plan.outcome(masks=mask(maskable(plan), plan.whole - plan.goal)))
 
     def note(self, plan: CompactionPlan, made: CompactionOutcome, replaced: str) -> str:
         """The note on the messages with masked results."""
@@ -28,6 +44,35 @@ class Mask(Strategy):
     def floor(self, plan: CompactionPlan, made: CompactionOutcome, least: str) -> str:
         """The note if masking all results does not reach the target."""
         return f"{least} of mask; --strategy extract leaves less"
+
+
+def maskable(plan: CompactionPlan) -> Iterator[Masked]:
+    """Yields the messages with results that can be masked, the oldest first: not those that are shortened."""
+    tools: dict[str, str] = {}
+    stubs = plan.state.board.stubs
+    for name in plan.going:
+        if not isinstance(name, int):
+            continue
+        message = plan.state.messages[name - 1]
+        tools.update(zip(message.calls, message.tools, strict=False))
+        observed = plan.ranking.kinds.get(name) == SyntheticKind.OBSERVATION
+        if (message.results or observed) and shortening(stubs.get(name)) is None:
+            content = plan.log.full(entry(plan.state, name))
+            stub = without_results(content, tools, observed=observed)
+            size = ceil(plan.base.measuring.replacement(name, stubbed(content, stub)))
+            yield Masked(name, stub, plan.tokens[name] - size)
+
+
+def mask(some: Iterable[Masked], need: int) -> dict[Name, Any]:
+    """The stubs that save `need` tokens, the oldest first; all of them if they save less."""
+    found: dict[Name, Any] = {}
+    for one in some:
+        if need <= 0:
+            break
+        if one.saves > 0:
+            found[one.name] = one.stub
+            need -= one.saves
+    return found
 
 
 STRATEGY = Mask()

@@ -16,9 +16,7 @@ class Truncate(Strategy):
 
     def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Replaces the oldest messages by a line."""
-        if not plan.is_worth:
-            return plan.shortened()
-        ids = _oldest(plan)
+        ids = _oldest(plan) if plan.is_worth else Names()
         return plan.smaller(plan.outcome(ids, left_out(ids, plan.state.label) if ids else None))
 
     def resummarize(self, log: WritableLog, op: Compact, covered: Names, leave: Names) -> Resummarized:

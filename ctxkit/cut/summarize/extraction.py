@@ -15,24 +15,19 @@ from itertools import accumulate
 from ctxkit.core.item_names import Name, Names
 from ctxkit.cut.rank.coverage import Line, cover
 from ctxkit.cut.rank.scoring import LineScores, SessionCourse
+from ctxkit.cut.shorten.shorten_text import FULL, Count, longest
 from ctxkit.cut.summarize.state_header import SHARE, SessionState, header
 from ctxkit.cut.summarize.summary_text import SummaryLayout, grouped
 from ctxkit.cut.units.segments import MOST, Fragment, Fragments
 from ctxkit.cut.units.text_segments import TextSegment
 from ctxkit.cut.units.touched_files import File, touched
 
-Count = Callable[[Sequence[str]], Sequence[int]]
-"""Tokens of each of these texts."""
 TAG, MARK = 4, 2
 """Tokens of a message's number, and of a line's end with the mark of a gap."""
 LISTED = -1
 """The group of files, which are in a list and need no heading."""
 LETTERS = 4
 """About how many characters a token has."""
-FULL, AIM = 0.995, 0.998
-"""The share of the budget from which on it is used, and the one that is aimed at."""
-GUESSES = 6
-"""How many tries guess the number of lines that fit, before it is halved."""
 MORE = 1.2
 """Lines for so many times the budget are selected, since not all of them may fit."""
 
@@ -86,7 +81,16 @@ class Extraction:
             for one in self.lines
         ]
         ours += [covered is None or file.is_last_in(covered) for file in self.files]
-        return _fitting(words, self.both, *self._best(words, ours, budget), budget, self.count)
+        taken, sizes = self._best(words, ours, budget)
+
+        def make(tokens: float) -> tuple[int, str | None]:
+            many = bisect_right(sizes, tokens)
+            text = words.of([self.both[place] for place in taken[:many]])
+            # with nothing to add, the summary still names its messages
+            return self.count([text])[0], text if many or not taken else None
+
+        whole = sizes[-1] if sizes else 0
+        return longest(make, budget, least=(0, 0), most=(whole, whole), slack=(1 - FULL) * budget)
 
     @cached_property
     def full(self) -> dict[Name, int]:
@@ -157,33 +161,3 @@ def extract(
     `focus`: words of lines that count more.
     """
     return Extraction(pieces, count, label, focus=focus).text(budget, covered)
-
-
-def _fitting(
-    words: SummaryLayout, found: Sequence[Fragment | File], taken: Sequence[int], sizes: Sequence[int], budget: int,
-    count: Count,
-) -> str | None:  # fmt: skip
-    """The text of as many of the best lines as fit: nearly all of the budget, or all lines. `sizes`: about how many
-    tokens the first lines have, after each.
-
-    Their number is guessed in a few tries, from how large the text before was beside its size in `sizes`; then by
-    halving.
-    """
-    low, high = 0, len(taken)  # `low` lines fit, more than `high` do not
-    best, tries, many = None, 0, bisect_right(sizes, budget)
-    while low < high or best is None:
-        tries += 1
-        text = words.of([found[place] for place in taken[:many]])
-        [size] = count([text])
-        about = sizes[many - 1] if many else 0
-        if size <= budget:
-            low, best = many, text
-            if size >= FULL * budget or low == high:
-                break
-        elif many == 0:
-            return None
-        else:
-            high = many - 1
-        guess = bisect_right(sizes, AIM * budget * about / size) if tries < GUESSES else (low + high + 1) // 2
-        many = min(max(guess, low + 1 if best is not None else 0), high)
-    return best if low or not taken else None  # with nothing to add, the summary still names its messages

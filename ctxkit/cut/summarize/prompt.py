@@ -17,8 +17,9 @@ from typing import NamedTuple
 from ctxkit.core.item_names import Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import ends, redact
+from ctxkit.cut.shorten.shorten_text import Count
 from ctxkit.cut.shorten.summary_lines import STORY
-from ctxkit.cut.summarize.extraction import Count, Extraction
+from ctxkit.cut.summarize.extraction import Extraction
 from ctxkit.cut.summarize.left_out import listed
 from ctxkit.cut.summarize.state_header import HEADER, REQUESTED
 from ctxkit.cut.summarize.summary_text import Label, SummaryLayout

@@ -75,8 +75,7 @@ def summarize_dropped(found: Trimming, write: Write | None = None) -> TrimSummar
 def _measured(found: Trimming, op: Compact, dropped: int, stubbed: int) -> TrimSummary:
     """Measures the context with `op`."""
     made = found.log.stamp(op)
-    after = found.log.seen_at(found.log.state_with(made))
-    after.noticed = []
+    after = found.seen(made)
     names, then = after.names(), found.measuring.with_counting(Counting(after))
     was, now = found.shown, set(names)
     sizes = then.each(names)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxkit.core.derive import synthetic_messages
@@ -94,7 +95,7 @@ class TextSegment(NamedTuple):
     @property
     def runs(self) -> bool:
         """Whether it is the call or the result of a shell."""
-        return bool(SHELL.search(self.tool) or POWER.search(self.tool))
+        return _runs(self.tool)
 
     @property
     def is_task(self) -> bool:
@@ -105,6 +106,11 @@ class TextSegment(NamedTuple):
     def is_script(self) -> bool:
         """Whether it is a script for a shell."""
         return self.kind == SegmentKind.INPUT and self.argument in SCRIPTS and self.runs
+
+
+@lru_cache(256)
+def _runs(tool: str) -> bool:
+    return bool(SHELL.search(tool) or POWER.search(tool))
 
 
 class SegmentReader:

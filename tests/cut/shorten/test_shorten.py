@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from ctxkit import Log
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
-from ctxkit.cut.compact_plan import CompactGoal, plan_compact, whole
-from ctxkit.cut.shorten.shorten import Masked, abridge, mask, masked
+from ctxkit.cut.shorten.shorten import abridge, masked
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_lines import lines
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import stubbed
-from tests.cut.test_trim import run
 
 LONG = "\n".join(f"line {n} says something of cart {n % 9}" for n in range(300))
 
@@ -164,26 +160,6 @@ def test_short_texts_fill_what_they_may_have() -> None:
         assert sizes[-1] <= tokens or sizes[-1] == sum(measure(1, content_of(record)) for record in records)
     short = [size for size in sizes if size <= 40]
     assert short == sorted(short)
-
-
-def test_results_alone() -> None:
-    """A message with results, each with what that saves; words, calls, and what is a stub already are none."""
-    log = Log.open(io.BytesIO(run()))
-    found = plan_compact(log, whole(log), CompactGoal(30, strategy="mask"))
-    going = [name for name in found.going if isinstance(name, int)]
-    masks = list(found.maskable())
-    assert [one.name for one in masks] == [n for n in going if log.messages[n - 1].results]
-    assert all(0 < one.saves < found.tokens[one.name] for one in masks) and "left out]" in str(masks[0].stub)
-    log.compact(target=30, strategy="mask", force=True)
-    left = plan_compact(log, whole(log), CompactGoal(30, strategy="mask"))
-    assert not {one.name for one in left.maskable()} & set(map(int, log.ledger.entries[-1].body["stubs"]))
-
-
-@pytest.mark.parametrize(("need", "names"), [(0, []), (1, [2]), (10, [2]), (11, [2, 6]), (15, [2, 6]), (99, [2, 6, 8])])
-def test_the_oldest_first(need: int, names: list[int]) -> None:
-    """Until enough is saved; what would be longer is left alone."""
-    some = [Masked(2, "a", 10), Masked(4, "b", -3), Masked(6, "c", 5), Masked(8, "d", 5)]
-    assert list(mask(some, need)) == names
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.cut.units import segment_spool
 from ctxkit.cut.units.segment_spool import spooled
 from ctxkit.cut.units.text_segments import all_pieces
 
@@ -15,7 +18,10 @@ SAID: list[tuple[Name, Content]] = [
 ]
 
 
-def test_what_is_read_again_is_what_was_said() -> None:
+@pytest.mark.parametrize("held", [0, 40, 10**6])
+def test_what_is_read_again_is_what_was_said(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From memory, and from a spool for what is more."""
+    monkeypatch.setattr(segment_spool, "HELD", held)
     kept = spooled(SAID)
     assert list(kept) == all_pieces(SAID)
     assert [kept[place] for place in (4, 0)] == [all_pieces(SAID)[place] for place in (4, 0)]
