@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import finish_reading, opened, words_given
 from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.cut.summarize.gist import FAILED
 from ctxkit.errors import BadSummary, Usage
 from ctxkit.llm.hooks import Hooks
-from ctxkit.snapshots.snapshot import TakenSnapshot
 from ctxkit.snapshots.trigger_events import SPOKEN
+
+if TYPE_CHECKING:
+    from ctxkit.snapshots.snapshot import TakenSnapshot
 
 
 @takes(Looking, Reading)
@@ -59,6 +61,8 @@ def command(
             raise Usage(f"{text}: nothing was kept", "--light and --auto take -m; leave the others out")
         _refer(log, message, tag or (), auto=auto, reading=reading)
         return
+    from ctxkit.cut.summarize.gist import FAILED  # imports what finds failures and tasks, which hooks need not wait for
+
     target = opened(log, reading, looking, command="snapshot")
     target.opening.reader.release()  # nothing is appended
     words = None if summary_file is None else _words(target, summary_file)
