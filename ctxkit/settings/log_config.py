@@ -171,7 +171,8 @@ class Configured:
         if self.own:
             raise Usage(f"your own config always counts{UNCHANGED}", "ctxkit config LOG accept")
         self._refuse_ignored()
-        files = self.load(unsaid="all").folder_files  # a mistake in one is told before any is accepted
+        # a mistake in one is told before any is accepted; the log's own comes first
+        files = self.load(unsaid="all").folder_files[::-1]
         for file, stranger in files:
             if stranger:
                 why = f"belongs to another user, or is a link that leads out{UNCHANGED}"
@@ -179,7 +180,7 @@ class Configured:
         if not files:
             raise NothingChanges(f"there is no config file in this log's folder or above it{UNCHANGED}")
         accepted = []
-        for file, _ in reversed(files):
+        for file, _ in files:
             if not dry_run and file.raw is not None:
                 said_config.note(file.path, file.raw, self.env)
             keys = ((".".join(path), value) for path, value in file.entries() if is_key(path))
