@@ -86,14 +86,11 @@ def words_of(shell: Shell, line: str) -> list[str]:
     return (shell.folder / "words").read_text().split("\0")[:-1]
 
 
-INSIDE_QUOTES = {"'two w": "two words", '"say': 'say "x"', '"\\$': "$(touch pwned)"}
-
-
 @pytest.mark.one_in(2)
 def test_hostile_labels_are_quoted(shell: Shell) -> None:
     """A label of any characters becomes one word that means it, and nothing of it is run."""
     begun = {(label[0] if label[0].isalpha() else f"\\{label[0]}"): label for label in LABELS}
-    for typed, label in (begun | INSIDE_QUOTES).items():
+    for typed, label in begun.items():
         line = shell.tab(f"ctxkit rewind chat.jsonl {typed}")
         assert words_of(shell, line) == ["rewind", "chat.jsonl", label], line
     assert not (shell.folder / "pwned").exists()
