@@ -49,7 +49,10 @@ def answer(words: Sequence[str]) -> int:
 def _lines(words: Sequence[str]) -> Iterator[str]:
     shell, *rest = words
     if shell == "bash":
-        typed, piece = split(rest[0], rest[1] if rest[1:] else BREAKS)
+        line = split(rest[0], rest[1] if rest[1:] else BREAKS)
+        if line is None:
+            return
+        typed, piece = line
         answers = FILES if piece.redirects else complete(typed[1:], piece.text)
         yield answers.kind
         for one in answers.candidates:

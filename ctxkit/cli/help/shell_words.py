@@ -15,92 +15,60 @@ BREAKS = " \t\n\"'><=;|&(:"
 LEADING_BREAKS = "@"
 """Characters that break a word and belong to the part after it: in bash an @ begins a host name."""
 
+REDIRECTS = ("<", ">")
+
+_PIECE = r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"\\<>]"""
+_WORD = re.compile(rf"(?:{_PIECE})+|[<>]", re.S)
+_QUOTED = re.compile(r"""\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.S)
 _SPECIAL = re.compile(r"[^\w@%+,./:=^~-]")
 """Characters that bash interprets outside quotes; no letter of any script is among them."""
 
 
 class ShellWord(NamedTuple):
-    """The word that is being typed: `raw` on the line, `text` without quotes.
+    """The word that is being typed: `text` without quotes.
 
-    The line editor keeps the first `start` characters of `raw`; without quotes they are `kept`. `quote`: the quote that
-    is open at its end, or "". `redirects`: whether it is the file of a redirection.
+    The line editor keeps its beginning, `typed` on the line and `kept` without quotes. `redirects`: whether it is the
+    file of a redirection.
     """
 
-    raw: str
     text: str
-    start: int
+    typed: str
     kept: str
-    quote: str
     redirects: bool
 
 
-def split(line: str, breaks: str = BREAKS) -> tuple[list[str], ShellWord]:
-    """Return the complete words of `line`, without quotes and redirections, and the word that it ends in."""
-    words: list[str] = []
-    i, redirects = 0, False
-    while True:
-        while i < len(line) and line[i] in " \t\n":
-            i += 1
-        if i < len(line) and line[i] in "<>":
-            i += 1
-            redirects = True
-            continue
-        i, piece = _word(line, i, breaks, redirects=redirects)
-        if i == len(line):
-            return words, piece
-        if not redirects:
-            words.append(piece.text)
-        redirects = False
-
-
-def _word(line: str, i: int, breaks: str, *, redirects: bool) -> tuple[int, ShellWord]:
-    """Return the index after the word that begins at `i`, and the word."""
-    begin, text, quote = i, "", ""
-    start, kept = 0, ""
-    while i < len(line):
-        c = line[i]
-        if quote:
-            escapes = c == "\\" and quote == '"' and line[i + 1 : i + 2] in ('"', "\\", "$", "`")
-            if escapes:
-                i += 1
-                text += line[i]
-            elif c == quote:
-                quote = ""
-            else:
-                text += c
-        elif c in " \t\n<>":
-            break
-        elif c in "'\"":
-            quote = c
-            opened, before = i + 1 - begin, text
-        elif c == "\\":
-            i += 1
-            text += line[i : i + 1]
-        else:
-            if c in breaks and c in LEADING_BREAKS:
-                start, kept = i - begin, text
-            text += c
-            if c in breaks and c not in LEADING_BREAKS:
-                start, kept = i + 1 - begin, text
-        i += 1
-    if quote:
-        start, kept = opened, before
-    return min(i, len(line)), ShellWord(line[begin:i], text, start, kept, quote, redirects)
-
-
-def insertion(value: str, piece: ShellWord) -> str | None:
-    """Return the text that bash inserts after the kept part of `piece`, so that the word becomes `value`.
-
-    None if `value` does not begin with the text of `piece`, or cannot be written inside the open quotes.
+def split(line: str, breaks: str = BREAKS) -> tuple[list[str], ShellWord] | None:
+    """Return the complete words of `line`, without quotes and redirections, and the word that it ends in; None inside
+    quotes.
     """
-    if not value.startswith(piece.text):
+    if _WORD.sub("", line).strip():  # a quote that is open
         return None
-    rest = value[len(piece.kept) :]
-    if piece.quote == "'":
-        return None if "'" in rest else rest
-    if piece.quote == '"':
-        escaped = re.sub(r'([\\"$`])', r"\\\1", rest)
-        closed = escaped + '"' * rest.endswith('"')  # the line editor adds one, unless `rest` ends with one
-        return None if "!" in rest else closed
-    quoted = _SPECIAL.sub(r"\\\g<0>", rest)
-    return "\\" + quoted if rest.startswith("~") and not piece.kept else quoted
+    found = list(_WORD.finditer(line))
+    raw = found.pop()[0] if found and found[-1].end() == len(line) else ""
+    before = [one[0] for one in found]
+    redirects = raw in REDIRECTS or before[-1:] in (["<"], [">"])
+    files = {at + 1 for at, word in enumerate(before) if word in REDIRECTS}
+    words = [_unquoted(word) for at, word in enumerate(before) if word not in REDIRECTS and at not in files]
+    raw = "" if raw in REDIRECTS else raw
+    start = 0
+    for piece in re.finditer(_PIECE, raw, re.S):
+        if piece[0] in breaks:
+            start = piece.start() if piece[0] in LEADING_BREAKS else piece.end()
+    return words, ShellWord(_unquoted(raw), raw[:start], _unquoted(raw[:start]), redirects)
+
+
+def _unquoted(raw: str) -> str:
+    def inside(quoted: re.Match[str]) -> str:
+        return quoted[1] or quoted[2] or re.sub(r'\\(["\\$`])', r"\1", quoted[3] or "")
+
+    return _QUOTED.sub(inside, raw)
+
+
+def insertion(value: str, word: ShellWord) -> str | None:
+    """Return the text that bash inserts after what it keeps of `word`, so that the word becomes `value`; None if
+    `value` does not begin with its text.
+    """
+    if not value.startswith(word.text):
+        return None
+    quoted = _SPECIAL.sub(r"\\\g<0>", value[len(word.kept) :])
+    return "\\" + quoted if quoted.startswith("~") and not word.kept else quoted

@@ -140,14 +140,11 @@ def words_of(live: Shell, line: str) -> list[str]:
     return (live.folder / "words").read_text().split("\0")[:-1]
 
 
-INSIDE_QUOTES = {"'two w": "two words", '"say': 'say "x"', '"\\$': "$(touch pwned)"}
-
-
 @pytest.mark.one_in(2)
 def test_hostile_labels_are_quoted(live: Shell) -> None:
     """A label of any characters becomes one word that means it, and nothing of it is run."""
     begun = {(label[0] if label[0].isalpha() else f"\\{label[0]}"): label for label in LABELS}
-    for typed, label in (begun | INSIDE_QUOTES).items():
+    for typed, label in begun.items():
         line = live.tab(f"ctxkit rewind chat.jsonl {typed}")
         assert words_of(live, line) == ["rewind", "chat.jsonl", label], line
     assert not (live.folder / "pwned").exists()
