@@ -7,14 +7,16 @@ a `State`, from which `context` makes the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import isqrt
+from types import UnionType
 from typing import assert_never
 
 from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key, is_of
 from ctxkit.core.boundaries import FOREIGN, lost
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, joined
-from ctxkit.core.ledger import Ledger, LedgerEntry, When, void_ops
+from ctxkit.core.ledger import Ledger, LedgerEntry, When, completed, void_ops
 from ctxkit.core.op_fit import check, dangling, faults
 from ctxkit.core.ops import (
     BY_NAME,
@@ -532,19 +534,26 @@ class History:
         self.events = first + [event for event in ops if after is not None and event[1] > after]
         """All ops that count, and the cuts, in the order in which they are played."""
         self._place = {source: place for place, (_, source, _) in enumerate(self.events)}
-        self._undoing = [what for _, _, what in ops if isinstance(what, LedgerEntry) and _undoes(what)]
-        self._turns = any(
-            isinstance(what, LedgerEntry) and isinstance(what.op, Rewind | Interrupted) for _, _, what in ops
-        )
-        self._fold, self._noted = Fold(self._base.afresh()), self._base.afresh()
+        self._turns = any(_is_a(what, Rewind | Interrupted) for _, _, what in self.events)
+        self._voiding = [
+            (place, what)
+            for place, (_, _, what) in enumerate(self.events)
+            if isinstance(what, LedgerEntry) and (_is_a(what, Undo) or completed(what, ledger.by_id) is not None)
+        ]
+        """The undos, and the clean-ups that are undone with another op."""
+        self._noted, self._out = self._base.afresh(), set[int]()
+        """What a rewind may undo; the sources that have no effect, as others void them or go back behind them."""
         self._copied = self._to_copy()
-        self._kept: list[tuple[int, Fold]] = []
-        """Place -> a copy from right before the event there; ascending."""
-        self._changes: list[Names] = []
-        """What each event that was played changed."""
+        self._kept: list[tuple[int, Fold]] = [(0, Fold(self._base.afresh()))]
+        """Copies, each from before the event at its place; ascending. The first one is from before all."""
+        self._fold = self._kept[0][1].copied()
+        self._played: list[int] = []
+        """Places of the events that the state has, ascending."""
+        self._changes: dict[int, Names] = {}
+        """What each of these changed."""
         self._reached = 0 if after is None else len(first)
         self._out = self._left_out()
-        self._fold_from(0)
+        self._fold_anew(range(self._reached))
 
     @property
     def state(self) -> State:
@@ -558,47 +567,52 @@ class History:
             return NOTHING
         self._reached += 1
         changed: Collection[int] = ()
-        if isinstance(what, LedgerEntry) and isinstance(what.op, Undo):
+        if _is_a(what, Undo):
             before, self._out = self._out, self._left_out()
             changed = before ^ self._out
         elif self._turns:
             changed = goes_behind(self._noted, self.events[place], self._after_ops)
             self._out.update(changed)
-        return self._fold_from(min((self._place[one] for one in changed if one in self._place), default=place))
+        return self._fold_anew([*sorted(self._place[one] for one in changed if one in self._place), place])
 
     def _left_out(self) -> set[int]:
-        """The sources so far that have no effect, as others void them or go back behind them."""
-        void = void_ops(
-            [one for one in self._undoing if self._place[one.number] < self._reached], self._base.ledger.by_id
-        )
-        if not self._turns:
-            return set(void)
-        self._noted = self._base.afresh()
-        found = undone(
-            self._noted, [event for event in self.events[: self._reached] if event[1] not in void], self._after_ops
-        )
-        return found.keys() | void.keys()
+        """The sources so far that have no effect."""
+        found = set(void_ops([one for place, one in self._voiding if place < self._reached], self._base.ledger.by_id))
+        if self._turns:
+            self._noted = self._base.afresh()
+            so_far = [one for one in self.events[: self._reached] if one[1] not in found]
+            found |= undone(self._noted, so_far, self._after_ops).keys()
+        return found
 
-    def _fold_from(self, first: int) -> Names:
-        """Play what counts from the event at place `first` on; what that changed, or what was there before it."""
-        before, place = self._changes[first:], first
-        if before:
-            while self._kept and self._kept[-1][0] > first:
+    def _fold_anew(self, places: Sequence[int]) -> Names:
+        """Play the events at `places`, ascending, where they count, and again what was played behind the first of them.
+        What that changed, or had changed before.
+        """
+        first, again = (
+            places[0] if places else 0,
+            self._played[bisect_left(self._played, places[0]) :] if places else [],
+        )
+        before = [self._changes.pop(place) for place in again]
+        if again:
+            while self._kept[-1][0] > first:
                 self._kept.pop()
-            place, fold = self._kept[-1] if self._kept else (0, Fold(self._base.afresh()))
+            start, fold = self._kept[-1]
             self._fold = fold.copied()
-            del self._changes[place:]
-        for at in range(place, self._reached):
-            self._keep(at)
-            self._fold.board.changed = []
-            if self.events[at][1] not in self._out:
-                self._fold.play(self.events[at])
-            self._changes.append(joined(self._fold.board.changed))
-        return joined([*before, *self._changes[first:]])
+            again = self._played[bisect_left(self._played, start) :]
+            del self._played[len(self._played) - len(again) :]
+        for place in sorted({*again, *places}):
+            _, source, what = self.events[place]
+            if source not in self._out and not _is_a(what, Undo):
+                self._keep(place)
+                self._fold.board.changed = []
+                self._fold.play(self.events[place])
+                self._played.append(place)
+                self._changes[place] = joined(self._fold.board.changed)
+        return joined([*before, *(self._changes[place] for place in self._played[bisect_left(self._played, first) :])])
 
     def _keep(self, place: int) -> None:
         """Keep a copy of the state, if something that is still to come goes back to it."""
-        if self._copied.get(place, -1) >= self._reached and not (self._kept and self._kept[-1][0] >= place):
+        if self._copied.get(place, -1) >= self._reached and self._kept[-1][0] < place:
             if len(self._kept) >= KEPT:
                 del self._kept[1::2]  # so the older ones get sparser: mostly the newest op is undone
             self._kept.append((place, self._fold.copied()))
@@ -619,9 +633,9 @@ class History:
         return {places[k]: max(map(wanted.__getitem__, places[k : k + step])) for k in range(0, len(places), step)}
 
 
-def _undoes(entry: LedgerEntry) -> bool:
-    """Whether an op is an undo, or one that is undone with another."""
-    return isinstance(entry.op, Undo) or (isinstance(entry.op, Forget) and bool(entry.op.cleans))
+def _is_a(what: LedgerEntry | ProgramCut, kind: type[Op] | UnionType) -> bool:
+    """Whether it is an op of this kind."""
+    return isinstance(what, LedgerEntry) and isinstance(what.op, kind)
 
 
 def _summary_name(text: str) -> ItemName:

@@ -98,7 +98,8 @@ class Measuring:
         if session is None or not session.increments.falls:
             return 0.0
         increments = session.increments
-        marks = bytearray(map(shown.__getitem__, self._places))
+        # the log was counted as it is now; as it was at an earlier op, it may lack messages
+        marks = bytearray(shown[n] if n < len(shown) else 0 for n in self._places)
         kept, apart = IncrementalContext(increments), increments.before(0)
         end = 0
         while (start := marks.find(1, end)) >= 0:

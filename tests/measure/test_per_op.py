@@ -22,7 +22,7 @@ from tests.effort import examples
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, Records, as_bytes, conversations, opened, tried, turns
 from tests.test_laws import SESSIONS
 
-pytestmark = pytest.mark.full("the second engine of replay")
+pytestmark = pytest.mark.full("the states after each op")
 
 UNDOS = st.builds(Command, st.sampled_from(["undo", "undo", "redo", "mark", "rewind"]))
 STEPS = st.lists(st.one_of(COMMANDS, TO_COME, UNDOS, turns(1)), max_size=14)

@@ -272,3 +272,10 @@ def test_what_the_next_request_sends_uncached(tmp_path: Path, command: str, earl
     assert found is not None
     told, truth = int(found[1].replace(",", "")), sum(map(len, after[same:]))
     assert abs(told - truth) <= 3 + 0.02 * truth, (told, truth)
+
+
+def test_beyond_of_a_log_as_it_was_earlier() -> None:
+    """Messages that were not there yet are not in the context."""
+    measuring = Measuring(Counting(Log.open(io.BytesIO(chat((1000, 20), (5000, 21), (1300, 22), (1400, 23))), env={})))
+    early, padded = bytearray(b"\0\0\0\0\0\1\1"), bytearray(b"\0\0\0\0\0\1\1\0\0")
+    assert measuring.beyond(early) == measuring.beyond(padded) != 0
