@@ -184,7 +184,8 @@ def _lines(log: OpenLog, contents: Sequence[Content]) -> Exported:
     """The log's own messages as chat lines."""
     from ctxkit.formats.chat_lines import lines
 
-    portable, repairs = contents, Repairs()
+    portable: Sequence[Content | None] = contents
+    repairs = Repairs()
     if not log.native:  # a log of ours goes on as it is, and to look for all answers costs the whole log
         portable, repairs = log.opening.format.portable(contents, log.answered)
     counts = chain([repairs], iter(Repairs, None))  # iterated twice, counted once
