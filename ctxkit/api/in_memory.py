@@ -6,7 +6,7 @@ Pipeline: a list of dicts -> JSON lines -> `logfile/read.py`, as a log on standa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
 from ctxkit.formats import detection
 from ctxkit.logfile.read import NATIVE
-from ctxkit.store.source import Source
+from ctxkit.store.source import GrowingSource, Source
 
 M = TypeVar("M", bound=Mapping[str, Any])
 """The type of a caller's messages; results have the same type."""
@@ -33,6 +33,15 @@ FORMS = {
 """The formats that messages may have, and what a message of each needs."""
 
 NAME = "the list"
+IN_MEMORY = "a log in memory"
+
+
+def in_memory(lines: Iterable[bytes] = ()) -> Log:
+    """A native log in memory that grows as a file does, with these lines."""
+    source = GrowingSource(IN_MEMORY)
+    for line in lines:
+        source.append(line)
+    return Log.open(source.now(), format=NATIVE)
 
 
 class InMemoryMessages(Generic[M]):

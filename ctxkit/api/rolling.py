@@ -1,9 +1,9 @@
 """A rolling context: one object that lives with a session, and always gives a context that fits.
 
-Pipeline: a message -> `api/provider_messages.py` -> a line of the log -> `api/working_copy.py`, the context as a small
-log in memory. If that is over budget, `cut/trim.py` plans on the copy what leaves, a summary replaces it on request,
-and the op is appended to the log. So the state is a log, with the commands of any log, and a turn costs its new bytes
-and a look at the context, however long the log is.
+Pipeline: a message -> `api/provider_messages.py` -> a line of the log. If its context is over budget, `cut/trim.py`
+plans what leaves, a summary replaces it on request, and the op is appended to the log. So the state is a log, with the
+commands of any log; it goes on with what came (`core/replay.py`), and a turn costs its new bytes and a look at the
+context, however long the log is.
 """
 
 from __future__ import annotations
@@ -12,30 +12,29 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from copy import copy, deepcopy
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ctxkit.api.fit import as_arguments
+from ctxkit.api.in_memory import in_memory
 from ctxkit.api.log import Log
 from ctxkit.api.prompt import To
 from ctxkit.api.provider_messages import response_rows, rows
 from ctxkit.api.rolling_summary import Summarizer, Summary, awaited, cut_to, is_in_loop, summarized
-from ctxkit.api.working_copy import WorkingCopy, in_memory
-from ctxkit.changes import protect as protecting
 from ctxkit.content.calls import Calls
-from ctxkit.core.chain import head, link
+from ctxkit.core.chain import head
 from ctxkit.core.context import entry
 from ctxkit.core.derive.usage import usage
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content, Message
-from ctxkit.core.ops import Compact, Count, LogPosition, Mark, Op, Trim, sealed
+from ctxkit.core.ops import Compact, Count, Mark, Op, Protect, Trim, Unprotect, sealed
 from ctxkit.core.select import Numbers, selection
-from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.times import iso
@@ -72,7 +71,8 @@ from ctxkit.tokens.models import UNKNOWN, Model, named
 from ctxkit.tokens.tools import definitions
 
 if TYPE_CHECKING:
-    from ctxkit.core.assembly import Assembly
+    from ctxkit.core.assembly import AssemblySources
+    from ctxkit.core.ledger import LedgerEntry
 
 Row = dict[str, Any]
 Predicate = Callable[[Row], bool]
@@ -255,13 +255,11 @@ class RollingBase:
         """Tokens of the newest context that was given out, by our count."""
         self._uncounted = 0
         """Tokens that a provider counted beyond that: tools of its own, and what we count too low."""
-        self._made_for: tuple[object, ...] = ()
-        self._made: list[Row] = []
+        self._sources: AssemblySources | None = None
         self._memory: Notes | None = _memory(memory)
         self.notes = ""
         """The text of the project's notes that stands before the messages; "" for none."""
-        self._prepare()
-        self._take_uncounted(range(len(self.log.messages), 0, -1))
+        self._look(None)
         if self._memory is not None:
             self.refresh_memory()
         if protect is not None:
@@ -324,12 +322,9 @@ class RollingBase:
             self._predicates.append(what)
             numbers = [n for n in self._numbers() if what(self.row(n))]
             if numbers:
-                self._protect(numbers)
-        elif isinstance(what, int) and self._copy.copied(Names(Ranges.span(what, what))) is not None:
-            self._protect([what])
-        else:
-            self.log.protect(what)
-            self._prepare()
+                self.protect(numbers)
+            return
+        self._changed(lambda log: log.protect(what))
 
     @_in_turn
     def refresh_memory(self, about: str = "") -> str:
@@ -366,14 +361,7 @@ class RollingBase:
     @_in_turn
     def mark(self, label: str | None = None) -> None:
         """Set a mark, to which `rewind` goes back."""
-        for _ in range(TRIES):
-            self._sync()
-            try:
-                self._append(self.log.stamp(Mark(at=self.log.here(), label=label)))
-            except OpsAppended:
-                continue
-            return
-        raise _elsewhere(self.log)
+        self._changed(lambda log: log.mark(label))
 
     @_in_turn
     def rewind(self, label: str | None = None) -> Op | None:
@@ -429,13 +417,12 @@ class RollingBase:
     def shown(self) -> list[ShownMessage]:
         """The messages of the context one by one, before any cut and without repairs, for lists of other libraries."""
         self._sync()
-        log = self._copy.log
-        found = []
-        for one in log.entries():
-            [row] = lines([log.full(one)])
-            numbers = self._copy.in_log(Names.of([one.name])).numbers if isinstance(one.name, int) else Ranges()
-            found.append(ShownMessage(numbers.first() if numbers else None, row, one.stub is not None))
-        return found
+        entries = list(self._view.entries())
+        rows = lines([self._view.full(one) for one in entries])
+        return [
+            ShownMessage(one.name if isinstance(one.name, int) else None, row, one.stub is not None)
+            for one, row in zip(entries, rows, strict=True)
+        ]
 
     def row(self, n: int) -> Row:
         """Message n of the log, as its row; also one that left the context. Raises UnknownMessage."""
@@ -459,26 +446,24 @@ class RollingBase:
     def files(self) -> list[ContextFile]:
         """The files that calls in the context touch, in the order of their first call."""
         self._sync()
-        log = self._copy.log
+        log = self._view
         calls = Calls(log, list(log.listed()))
         editing = Ranking(log, calls, int(log.config["trim.keep_last"])).edited_files
-        return [
-            ContextFile(
-                path, path in editing, self._numbers_of(name for name, action in touched if action == "read"),
-                self._numbers_of(name for name, action in touched if action == "write"),
-                self._numbers_of(
-                    name for name, _ in touched
-                    if any(one.path == path and calls.outdated(name, one) is not None for one in calls.touched[name])
-                ),
-            )
-            for path, touched in calls.by_path.items()
-        ]  # fmt: skip
+        found = []
+        for path, touched in calls.by_path.items():
+            read, written = (_numbers(name for name, how in touched if how == action) for action in ("read", "write"))
+            superseded = _numbers(
+                name for name, _ in touched
+                if any(one.path == path and calls.outdated(name, one) is not None for one in calls.touched[name])
+            )  # fmt: skip
+            found.append(ContextFile(path, path in editing, read, written, superseded))
+        return found
 
     @_in_turn
     def status(self) -> RollingStatus:
         """How full the context is."""
         self._sync()
-        log, limit, total = self._copy.log, self._limit(), self._total()
+        log, limit, total = self._view, self._limit(), self._total()
         state, names = log.state(), list(log.listed())
         texts = [state.board.items[name].message.get("content") for name in names if not isinstance(name, int)]
         return RollingStatus(
@@ -504,14 +489,14 @@ class RollingBase:
             row.setdefault("ts", iso(self.log.clock()))
             line = dumps(row).encode("ascii")
             guarded = any(one(deepcopy(row)) for one in self._predicates)  # before the append: it may raise
+            before = len(self.log.messages)
             AppendableLog.add_message(self.log, row)
-            before = self._known[0]
             self._sync()
             source, messages = self.log.opening.laid_out, self.log.messages
             mine = (n for n in range(len(messages), before, -1) if _is_row(source, messages[n - 1], line))
             n = next(mine, len(messages))
             if guarded:
-                self._protect([n])
+                self.protect(n)
         return n
 
     def _note(self, row: Row) -> None:
@@ -527,7 +512,7 @@ class RollingBase:
                 row["model"] = own
             elif named(answered) is UNKNOWN and named(own) is not UNKNOWN:
                 row["model"], said["model"] = own, answered
-        counting = Counting(self._copy.log, own or row.get("model") or log.model)  # by which it is counted from now on
+        counting = Counting(self._view, own or row.get("model") or log.model)  # by which it is counted from now on
         given = counting.of_texts([self.notes]) if self.notes else 0
         given += tokens_of(counting, log.tools) if log.tools is not None else 0
         if given:
@@ -537,67 +522,19 @@ class RollingBase:
 
     def _pair(self, row: Row) -> None:
         """Gives calls without an id one, and a result without one that of the oldest open call of its tool."""
-        log, n = self._copy.log, len(self.log.messages) + 1
+        messages, n = self.log.messages, len(self.log.messages) + 1
         for k, call in enumerate(row.get("tool_calls") or (), start=1):
             if isinstance(call, dict) and not call.get("id"):
                 call["id"] = f"call-{n}-{k}"
         if row.get("role") == "tool" and not row.get("tool_call_id"):
-            answered = {id for message in log.messages for id in message.results}
-            for message in reversed(log.messages):
+            seen = [messages[n - 1] for n in self._numbers()]
+            answered = {id for message in seen for id in message.results}
+            for message in reversed(seen):
                 named = zip(message.calls, message.tools, strict=False)
                 open_ = [id for id, tool in named if id not in answered and row.get("name") in (None, "", tool)]
                 if open_:
                     row["tool_call_id"] = open_[0]
                     return
-
-    def _prepare(self) -> None:
-        """Look at the whole log: once at the start, and after an op that this object cannot follow by itself."""
-        self._copy = WorkingCopy.of(self.log)
-        self._known = (len(self.log.messages), len(self.log.transcript.ops))
-        self._read_by: object = self.log.opening.reader
-        self._prev = head(self.log.ledger.entries)
-        self._known_limit = context_limit(self.log).tokens
-        self._size_up()
-
-    def _model(self) -> Model:
-        """The model that is counted for, as far as it is known."""
-        return named(self.log.config["model"] or self.log.model)
-
-    def _size_up(self) -> None:
-        """After a new working copy: the sizes of what is sent are counted again, from the cache."""
-        log = self._copy.log
-        if not self._copy.whole:
-            kept = {
-                "limit": self._known_limit,
-                "model": self.log.config["model"] or self.log.model or None,
-            }  # of rows that are not in the copy
-            log.config = self.log.config.given({key: value for key, value in kept.items() if value is not None})
-        log.estimates = True
-        log.memory, log.sources = self.notes, None
-        self._sizes: dict[Name, int] = {}
-        self._counting, self._counted_for = Counting(log), self._model()
-        self._counting.counter.cache_folder = None  # it counts what is new: to look it up would take longer
-        found = Trimming(log, TrimRequest(1 << 60))
-        self._sizes.update(zip(found.names, map(int, found.measuring.each(found.names)), strict=True))
-        self._around: tuple[Assembly, int] = found.assembly, found.beside.assembled
-        self._tools = found.fixed - found.beside.assembled
-        """Tokens of tools, and of what else is sent besides messages and texts."""
-        self._read_sources()
-
-    def _read_sources(self) -> None:
-        """Read the texts around the context again. They stay the same until the next call: what is counted is sent."""
-        self._copy.log.sources = read_sources(self._copy.log)
-
-    def _set_notes(self, text: str) -> None:
-        self.notes = self._copy.log.memory = text
-        self._read_sources()
-
-    def _beside(self, log: OpenLog | None = None) -> int:
-        """Tokens of what is sent besides the messages: texts around them, tools."""
-        found = assemble(self._copy.log if log is None else log)
-        if found != self._around[0]:
-            self._around = found, self._counting.of_texts(one.text for one in found)
-        return self._around[1] + self._tools
 
     def _sync(self) -> None:
         """Follow the log: read what is new, by whomever."""
@@ -611,22 +548,65 @@ class RollingBase:
                 same = False  # reading it says why
             if not same:
                 self.log.refresh()
-        messages, ops = self.log.messages, len(self.log.transcript.ops)
-        count, known = self._known
-        self._take_uncounted(range(len(messages), count, -1))
-        if ops != known or len(messages) < count or self.log.opening.reader is not self._read_by:
-            self._prepare()
-            return
-        source = self.log.opening.laid_out
-        for n in range(count + 1, len(messages) + 1):
-            message = messages[n - 1]
-            if message.more:
-                self._prepare()
-                return
-            self._copy.add(source.read(message.offset, message.size), n)
-        self._known = len(messages), ops
-        if self._model() != self._counted_for:  # an answer named another
+        if self._view.opening is not self.log.opening or self._view.state() is not self.log.state():
+            self._look(self._view)
+
+    def _look(self, before: Log | None) -> None:
+        """Look at the log as it is now, as requests are made of it; `before`: as it was at the last look."""
+        state = self.log.state()
+        self._view = copy(self.log)
+        self._view.estimates, self._view.memory, self._view.sources = True, self.notes, self._sources
+        self._made: list[Row] | None = None
+        """The messages of the context, once they are made."""
+        follows, known = False, 0
+        if before is not None and before.opening.reader is self.log.opening.reader:
+            known = before.state().count
+            follows = all(map(self._follows, state.ledger.entries[len(before.state().ledger.entries) :]))
+        self._take_uncounted(range(state.count, known, -1))
+        if not follows:
+            self._known_limit = context_limit(self.log).tokens
+        if not follows or self._model() != self._counted_for:  # an answer named another
             self._size_up()
+
+    def _follows(self, came: LedgerEntry) -> bool:
+        """Whether the sizes of messages stay right after an op, if those are left out that it shortens."""
+        op = came.op
+        if isinstance(op, Trim | Compact):
+            parts = op.parts if isinstance(op, Trim) else {}
+            for name in Names.of(one for text in (*op.stubs, *parts) for one in Names.parse(text)):
+                self._sizes.pop(name, None)
+        return isinstance(op, Trim | Compact | Mark | Protect | Unprotect)
+
+    def _model(self) -> Model:
+        """The model that is counted for, as far as it is known."""
+        return named(self.log.config["model"] or self.log.model)
+
+    def _size_up(self) -> None:
+        """Count all that is sent: at the start, for another model, and after ops that change it in any way."""
+        log = self._view
+        self._counting, self._counted_for = Counting(log), self._model()
+        self._counting.counter.cache_folder = None  # it counts what is new: to look it up would take longer
+        log.sources = None
+        found = Trimming(log, TrimRequest(1 << 60))
+        sizes = map(int, found.measuring.each(found.names))
+        self._sizes: dict[Name, int] = dict(zip(found.names, sizes, strict=True))
+        self._tools = found.fixed - found.beside.assembled
+        """Tokens of tools, and of what else is sent besides messages and texts."""
+        self._read_sources()
+
+    def _read_sources(self) -> None:
+        """Read the texts around the context again. They stay the same until the next call: what is counted is sent."""
+        self._view.sources = None
+        self._view.sources = self._sources = read_sources(self._view)
+
+    def _set_notes(self, text: str) -> None:
+        self.notes = self._view.memory = text
+        self._read_sources()
+
+    def _beside(self, log: OpenLog | None = None) -> int:
+        """Tokens of what is sent besides the messages: texts around them, tools."""
+        texts = assemble(self._view if log is None else log)
+        return self._counting.of_texts(one.text for one in texts) + self._tools
 
     def _take_uncounted(self, numbers: range) -> None:
         """What the newest response that states it was counted beyond our count, by whomever it was added."""
@@ -635,7 +615,7 @@ class RollingBase:
             self._uncounted = found[0]
 
     def _total(self) -> int:
-        log, sizes = self._copy.log, self._sizes
+        log, sizes = self._view, self._sizes
         names = log.listed()
         new = [name for name in names if name not in sizes]
         if new:
@@ -656,62 +636,16 @@ class RollingBase:
             raise BadConfig(text, "reserve=N, below the limit")
         return self._known_limit
 
-    def _numbers(self) -> list[int]:
-        return [n for name in self._copy.log.listed() for n in self._copy.in_log(Names.of([name])).numbers]
-
-    def _numbers_of(self, names: Any) -> tuple[int, ...]:
-        return tuple(self._copy.in_log(Names.of(names)).numbers)
+    def _numbers(self) -> tuple[int, ...]:
+        """The messages of the context."""
+        return _numbers(self._view.listed())
 
     def _changed(self, change: Callable[[Log], Op | None]) -> Op | None:
-        """A method of the log, which looks at the whole of it."""
+        """A method of the log."""
         self._sync()
         found = change(self.log)
-        self._prepare()
-        return found
-
-    def _protect(self, numbers: Sequence[int]) -> None:
-        for _ in range(TRIES):
-            names = Names(Ranges.of(numbers))
-            copied = self._copy.copied(names)
-            if copied is None or self._copy.whole:
-                self.log.protect(list(numbers))
-                self._prepare()
-                return
-            log = self._copy.log
-            op = protecting.protect(log.state(), log.here(), copied).op
-            if op is None:
-                return
-            try:
-                self._append(log.stamp(op))
-            except OpsAppended:
-                self._sync()
-                continue
-            return
-        raise _elsewhere(self.log)
-
-    def _append(self, op: Op, counts: tuple[Count, Count] | None = None) -> None:
-        """Append an op of the copy to the log, and to the copy. Raises OpsAppended."""
-        copy = self._copy
-        at = self.log.here()
-        made = copy.op_in_log(op, LogPosition(messages=at.messages, last=at.last, rows=at.rows))
-        made.prev = self._prev
-        if counts is not None:
-            made.before, made.after = counts
-        body = sealed(made)
-        try:
-            self.log.append(body)
-        except OpsAppended:
-            self.log.refresh()
-            self._prepare()
-            raise
-        if copy.whole:
-            self._prepare()
-            return
-        if not isinstance(op, Mark):
-            copy.append(op)
-        self._prev = link(body)
-        self._known = self._known[0], self._known[1] + 1
         self._sync()
+        return found
 
     def _cutting(self) -> Generator[list[Row], str | Exception, None]:
         """Cut until the context fits. Yields what a summarizer is asked; the summary, or an error, is sent back.
@@ -724,7 +658,7 @@ class RollingBase:
             self._sync()
             if self._total() <= self.budget:
                 return
-            copy = self._copy
+            ops = self.log.ledger.entries
             try:
                 decided, fallback, shortened = yield from self._decided()
             except DoesNotFit:
@@ -732,36 +666,27 @@ class RollingBase:
                     raise
                 self._set_notes("")  # what never leaves needs their room
                 continue
-            if copy is not self._copy:  # changed while the summarizer was asked
+            self._sync()
+            if self.log.ledger.entries is not ops:  # changed while the summarizer was asked
                 continue
-            log, before = copy.log, self._total()
-            op = log.stamp(decided)
+            log, counter = self._view, self._counting.counter.name
+            before, op = self._total(), log.stamp(replace(decided, at=log.here(), prev=head(ops)))
             then = log.seen_at(log.state_with(op))
-            names = list(then.listed())
-            after = sum(Counting(then).counted(names)) + self._beside(then) + self._uncounted
-            counter = self._counting.counter.name
-            counts = (
-                Count(messages=len(log.state().shown()), tokens=before, counter=counter),
-                Count(messages=len(then.state().shown()), tokens=after, counter=counter),
+            after = sum(Counting(then).counted(then.listed())) + self._beside(then) + self._uncounted
+            op.before, op.after = (
+                Count(messages=len(one.state().shown()), tokens=tokens, counter=counter)
+                for one, tokens in ((log, before), (then, after))
             )
             try:
-                self._append(op, counts)
+                self.log.append(sealed(op))
             except OpsAppended:
                 continue
             text = op.text if isinstance(op, Compact) else None
-            left = str(copy.in_log(Names.parse(decided.ids)).numbers)
-            cut = ContextCut(
+            left = str(Names.parse(decided.ids).numbers)
+            self._tell(ContextCut(
                 "compact" if isinstance(op, Compact) else "trim", op.id, left, shortened, before, after, counter, text,
                 fallback,
-            )  # fmt: skip
-            if self._copy is copy:
-                if copy.is_sparse:
-                    self._copy = copy.made_again()
-                    self._size_up()
-                else:
-                    for name in decided.stubs:
-                        self._sizes.pop(Names.parse(name).single or 0, None)
-            self._tell(cut)
+            ))  # fmt: skip
         raise _elsewhere(self.log)
 
     def _tell(self, cut: ContextCut) -> None:
@@ -792,7 +717,7 @@ class RollingBase:
             for share in (ROOM, 0.0) if self._summarizes else (0.0,):
                 try:
                     with as_arguments():
-                        found = Trimming(self._copy.log, TrimRequest(int(goal * (1 - share))))
+                        found = Trimming(self._view, TrimRequest(int(goal * (1 - share))))
                         plan = found.plan()
                 except DoesNotFit:
                     if goal == room and not share:  # without a summary, too
@@ -809,9 +734,9 @@ class RollingBase:
         raise DoesNotFit(f"{self._total():,} tokens do not fit into {self.budget:,}", "a larger limit")
 
     def _originals(self, names: Names) -> list[tuple[Name, Content]]:
-        """The newest messages of the log that these names of the copy stand for: at most NEWEST, up to READ bytes."""
+        """The newest messages among these names: at most NEWEST, up to READ bytes."""
         size, numbers = 0, list[int]()
-        for n in reversed(list(self._copy.in_log(names).numbers)[-NEWEST:]):
+        for n in reversed(list(names.numbers)[-NEWEST:]):
             size += self.log.messages[n - 1].size
             if numbers and size > READ:
                 break
@@ -820,19 +745,16 @@ class RollingBase:
 
     def _given(self) -> list[Row]:
         """The messages of the context, which fits; made once for the same context."""
-        log = self._copy.log
         self._sent = self._total() - self._uncounted
-        key = (log.opening.source.size, self._known, id(self._copy))
-        if key != self._made_for:
+        if self._made is None:
             try:
-                self._made = list(log.export("chat").values)
+                self._made = list(self._view.export("chat").values)
             except NothingToSend:
                 self._made = []
-            self._made_for = key
         return self._with_notes(deepcopy(self._made))  # the caller may change its rows
 
     def _body(self, to: To) -> Row:
-        log = self._copy.log
+        log = self._view
         self._sent = self._total() - self._uncounted
         exported = log.export(to, model=str(self.log.config["model"] or self.log.transcript.model), fit_images=True)
         found = list(exported.values)
@@ -952,6 +874,11 @@ class AsyncRollingContext(RollingBase):
             return error
         finally:
             self._asking = None
+
+
+def _numbers(names: Iterable[Name]) -> tuple[int, ...]:
+    """The messages of the log among these names."""
+    return tuple(name for name in names if isinstance(name, int))
 
 
 def _configured(log: Log, asked: Mapping[str, Any]) -> Config:

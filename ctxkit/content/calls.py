@@ -22,21 +22,29 @@ class Calls:
         self.log, self.state, self.names, self.whole = log, log.state(), names, whole
 
     @cached_property
-    def messages(self) -> list[Message]:
-        """All messages of the log. In a list each is made only once; a native log holds columns."""
-        return list(self.state.messages)
+    def _made(self) -> dict[int, Message]:
+        """The messages of the context by number: a native log holds columns, and each is made only once. Of a long log
+        that left the context they are made one by one, so that it costs nothing.
+        """
+        if 2 * len(self.names) > self.state.count:
+            return {message.n: message for message in self.state.messages}
+        return {n: self.state.messages[n - 1] for n in self.names if isinstance(n, int)}
+
+    def message(self, n: int) -> Message:
+        """Message n of the log."""
+        return self._made.get(n) or self.state.messages[n - 1]
 
     def callers(self, name: Name) -> list[int]:
         """The messages with the calls that message `name` makes or answers."""
         if not isinstance(name, int):
             return []
-        message = self.messages[name - 1]
+        message = self.message(name)
         answered = (self.state.steps.caller(name, call) for call in message.results)
         return [*([name] if message.calls else []), *dict.fromkeys(n for n in answered if n is not None)]
 
     def tools(self, name: Name) -> set[str]:
         """The tools of the calls that message `name` makes or answers."""
-        return {tool for n in self.callers(name) for tool in self.messages[n - 1].tools}
+        return {tool for n in self.callers(name) for tool in self.message(n).tools}
 
     def files(self, name: Name) -> list[FileTouch]:
         """The files that the calls of message `name`, or those that it answers, touch."""
@@ -47,7 +55,7 @@ class Calls:
         """Message -> the files that its calls touch, in order of the context; without messages that touch none."""
         found: dict[Name, list[FileTouch]] = {}
         for name in self.names:
-            if isinstance(name, int) and self.messages[name - 1].calls:
+            if isinstance(name, int) and self.message(name).calls:
                 content = self.log.original(name) if self.whole else self.log.full(entry(self.state, name))
                 some = [touch for part in content.parts if isinstance(part, Call) for touch in touches(part)]
                 if some:

@@ -151,8 +151,10 @@ class State:
         found.count = len(transcript.messages)
         found.order = range(1, found.count + 1)
         known = vars(found)
-        for name in ("messages", "numbers", "preamble", "last", "_openers", "_blocks"):
+        for name in ("messages", "numbers", "last", "_openers", "_blocks"):
             known.pop(name, None)
+        if known.get("preamble") == self.count:  # all so far, so the next ones may be of it
+            del found.preamble
         if "steps" in known:
             found.steps = self.steps.grown(transcript.messages[self.count :])
         if "times" in known:

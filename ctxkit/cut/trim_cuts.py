@@ -217,7 +217,7 @@ class Shortening:
         return self.state.label(max(newer, key=self.calls.place.__getitem__))
 
     def _message(self, name: Name) -> Message | None:
-        return self.calls.messages[name - 1] if isinstance(name, int) else None
+        return self.calls.message(name) if isinstance(name, int) else None
 
 
 def unshortened(log: WritableLog, name: Name) -> Content:

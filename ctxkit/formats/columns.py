@@ -21,7 +21,9 @@ from ctxkit.core.messages import Message, Span
 BLOCK = 256
 """Values that are packed together."""
 NEAR = 64
-"""Messages that are made together when the second of two neighbours is asked for."""
+"""Messages that are made together when some neighbours are asked for."""
+SOME = 5
+"""So many neighbours: making NEAR together costs as much as ten alone, and the context of a long log has gaps."""
 _NO_CALLS: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 _ID, _TOOL = attrgetter("id"), attrgetter("function.name")
 
@@ -152,8 +154,10 @@ class Columns(Sequence[Message]):
         """Changed calls: number -> id -> tool."""
         self._asked = -1
         """Index of the run of NEAR messages in which one was asked for last."""
+        self._alone = 0
+        """How many of it were made alone."""
         self._near: list[Message] = []
-        """Its messages if two were asked for, else empty."""
+        """Its messages if more than SOME were asked for, else empty."""
 
     def extend(
         self, roles: Sequence[str], times: Sequence[Any], offsets: Sequence[int], sizes: Sequence[int],
@@ -259,7 +263,9 @@ class Columns(Sequence[Message]):
         i = range(len(self))[at]
         asked, place = divmod(i, NEAR)
         if asked != self._asked:
-            self._asked, self._near = asked, []
+            self._asked, self._alone, self._near = asked, 0, []
+        if self._alone < SOME:
+            self._alone += 1
             return self._at(i)
         if not self._near:
             self._near = self._part(i - place, i - place + NEAR)

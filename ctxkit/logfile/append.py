@@ -120,10 +120,12 @@ class AppendableLog(OpenLog):
             for one in (*self.through, *ops)
         ]
         more = msgspec.structs.replace(transcript, ops=[*there, *lines])
-        known = None if self._state is None or self.at is not None or self.force else self._state
-        longer = None if known is None else build_on(known.ledger, more)
-        found = None if known is None or longer is None else fold_on(known, more, longer, force=True)
-        return found or fold(more, build(more), force=True)
+        known = self._state
+        if known is not None and self.at is None and not self.force and (grown := build_on(known.ledger, more)):
+            found = fold_on(known, more, grown, force=True)
+            if found is not None:
+                return found
+        return fold(more, build(more), force=True)
 
     def _beside(self) -> bool:
         """Whether the next op belongs to a sidecar's ops; those given for a stream (--sidecar) are copied out with

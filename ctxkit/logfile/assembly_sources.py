@@ -91,7 +91,9 @@ def _processes(log: OpenLog) -> Iterator[str]:
 def _threaded(log: OpenLog) -> bool:
     """Whether there may be threads; `Columns` need no look at each message."""
     messages = log.messages
-    return not isinstance(messages, Columns) or bool(messages.threads or log.state().board.items or log.lens_agent)
+    if not isinstance(messages, Columns) or messages.threads or log.lens_agent:
+        return True
+    return any(item.message.get("thread") is not None for item in log.state().board.items.values())
 
 
 def configured_tools(log: OpenLog) -> list[Tool]:

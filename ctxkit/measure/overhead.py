@@ -55,7 +55,7 @@ def noted(log: OpenLog, n: int) -> tuple[int, int] | None:
 
 def _of_rolling(log: OpenLog) -> int:
     """What the newest rolling context on this log counts besides the messages, and the config does not name."""
-    if not log.native or log.is_list or log.estimates:  # the object counts its working copy, and adds it itself
+    if not log.native or log.is_list or log.estimates:  # the object adds it itself
         return 0
     newest = (n for n in range(len(log.messages), 0, -1) if log.messages[n - 1].role == "assistant")
     return next((sum(found) for n in islice(newest, REPLIES) if (found := noted(log, n)) is not None), 0)

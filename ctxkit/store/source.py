@@ -10,9 +10,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -63,6 +64,10 @@ class Source:
             if path is not None:
                 digest = tail_digest(self, found.st_size)
                 self.seen = SeenLog(found.st_dev, found.st_ino, found.st_size, digest)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Source:
+        """The same object: two with one descriptor would close it under each other."""
+        return self
 
     @property
     def size(self) -> int:
@@ -157,6 +162,12 @@ class GrowingSource(Source):
         super().__init__(name)
         self._held = bytearray() if held is None else held
         self._size = len(self._held)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GrowingSource:
+        """Bytes of its own, which grow by themselves."""
+        found = GrowingSource(self.name, deepcopy(self._held, memo))
+        found._size = self._size
+        return found
 
     def append(self, line: bytes) -> None:
         """Add a line (without its line end) at the end."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from ctxkit.api.in_memory import from_messages
+from ctxkit import Log
+from ctxkit.api.in_memory import from_messages, in_memory
 from ctxkit.errors import BadMessage
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -117,3 +119,16 @@ def test_windows_are_for_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [USER, USER, USER]
     assert from_messages(messages).log.names() == [1, 2, 3]
     assert from_messages(messages, windows=True).log.names() == [3]
+
+
+def test_a_log_in_memory(tmp_path: Path) -> None:
+    """It grows by messages and ops, and is the same as a file with the same lines."""
+    log = in_memory()
+    log.add_message({"role": "user", "content": "one"})
+    log.mark("here")
+    log.add_message({"role": "user", "content": "two"})
+    log.rewind("here")
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(log.copy_out()))
+    for one in (log, Log.open(path)):
+        assert list(one.export("chat").values) == [{"role": "user", "content": "one"}] and one.check() == []

@@ -8,8 +8,10 @@ import json
 import multiprocessing
 import pickle
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -1182,6 +1184,56 @@ def test_a_summary_by_rules_reads_a_bounded_part(monkeypatch: pytest.MonkeyPatch
         context.context()
     assert all(sum(sizes) <= 40_000 or len(sizes) == 1 for sizes in read) and max(map(len, read)) > 2
     assert context.status().compacts > 1
+
+
+@pytest.mark.parametrize("summarize", [False, True])
+def test_a_turn_costs_what_is_new(summarize: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the log is: no op is replayed again, and no more messages and ops are looked at than in the first
+    turns with cuts.
+    """
+    from ctxkit.core import ledger
+    from ctxkit.formats import columns
+    from ctxkit.logfile import append
+    from ctxkit.logfile import open as opened
+
+    looked, replays = [0], [0]
+
+    def counting(called: Callable[..., Any], count: list[int]) -> Callable[..., Any]:
+        def counted(*given: Any, **named: Any) -> Any:
+            count[0] += 1
+            return called(*given, **named)
+
+        return counted
+
+    monkeypatch.setattr(columns, "Message", counting(columns.Message, looked))
+    monkeypatch.setattr(ledger, "parse", counting(ledger.parse, looked))
+    for module in (append, opened):
+        monkeypatch.setattr(module, "fold", counting(module.fold, replays))
+    context = rolling(summarize=summarize)
+    costs: list[int] = []
+    for place, turn in enumerate(turns(401)):
+        for row in turn:
+            context.add(row)
+        context.request()
+        if place % 100 == 0:
+            costs.append(looked[0])
+            replays[0] = 0 if place <= 100 else replays[0]
+    assert len(context.log.transcript.ops) > 30 and len(context.log.messages) > 20 * len(context.shown())
+    first, *later = (after - before for before, after in pairwise(costs[1:]))
+    assert max(later) < 1.5 * first and not replays[0]  # one more look at the whole log would double it
+
+
+def test_numbers_of_the_log() -> None:
+    """What a cut says of a message names others as the log does: what outdates a result is newer."""
+    context = RollingContext(16_000, reserve=4_000, model="gpt-4o")
+    for turn in turns(300):
+        for row in turn:
+            context.add(row)
+        context.request()
+    stubs = {name: str(text) for line in context.log.transcript.ops for name, text in line.body["stubs"].items()}
+    named = {int(name): re.search(r"superseded by message (\d+)", text) for name, text in stubs.items()}
+    newer = {name: int(found[1]) for name, found in named.items() if found is not None}
+    assert len(newer) > 10 and all(name < other <= len(context.log.messages) for name, other in newer.items())
 
 
 @pytest.mark.parametrize("doing", ["context", "add", "status", "recall"])

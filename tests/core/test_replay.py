@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ctxkit.api.working_copy import in_memory
+from ctxkit.api.in_memory import in_memory
 from ctxkit.core import state as state_module
 from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import build as build_ledger

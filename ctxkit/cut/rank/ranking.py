@@ -123,7 +123,9 @@ class Ranking:
     def _linked(self) -> bytearray:
         """Number -> flags: the message makes or answers calls (LINKED), it opens an exchange (OPENS)."""
         found = bytearray(self.state.count + 1)
-        for message in self.messages:
+        few = 2 * len(self.names) < self.state.count  # of a long log only the context is looked at
+        seen = (self.messages[n - 1] for n in self.names if isinstance(n, int)) if few else iter(self.messages)
+        for message in seen:
             found[message.n] = LINKED * bool(message.calls or message.results) | OPENS * message.opens
         return found
 
