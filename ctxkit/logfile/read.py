@@ -486,7 +486,7 @@ def reread(opening: Opening) -> Opening:
     damage = [*opening.transcript.damage, *damage]
     transcript.damage, transcript.inherited = _both(damage, transcript), opening.transcript.inherited
     found = msgspec.structs.replace(
-        opening, source=source, laid_out=whole, transcript=transcript, next_line=blocks.line
+        opening, source=source, laid_out=whole, transcript=transcript, next_line=blocks.line, sidecar_size=0,
     )  # fmt: skip
     _merge_sidecar(found)
     return found

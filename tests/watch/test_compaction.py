@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import queue
+import time
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,13 @@ def full(path: Path, exchanges: int = 12) -> Path:
     return log_of(path, *rows)
 
 
+def ended(begun: BackgroundCompaction) -> CompactionEnd:
+    """The result, which is waited for."""
+    while (end := begun.end()) is None:
+        time.sleep(0.02)
+    return end
+
+
 def task(path: Path, strategy: str = "extract") -> CompactionTask:
     """What the process is told."""
     return CompactionTask(str(path), strategy, "a1b2c3d4e5f6")
@@ -70,30 +77,25 @@ def test_a_cloned_folder_asks_no_model(tmp_path: Path) -> None:
 
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
-    """The op has the id that was known before; what came of it is told once."""
+    """The op has the id that was known before."""
     path = full(tmp_path / "chat.jsonl")
-    told: queue.Queue[CompactionEnd] = queue.Queue()
-    begun = BackgroundCompaction(path, "extract", told.put, os.environ)
-    begun.join()
-    [end] = [told.get_nowait()]
+    begun = BackgroundCompaction(path, "extract", os.environ)
+    end = ended(begun)
     assert isinstance(end, CompactionDone)
     assert (end.op, end.log, end.strategy, end.fallback, end.resume) == (begun.op, str(path), "extract", None, None)
     assert end.before > end.after and end.seconds > 0
     entries = Log.open(path).ledger.entries
     assert [(one.id, one.name) for one in entries] == [(begun.op, "compact")]
     assert entries[0].body["by"]["args"] == ["watch", "--compact"]
-    assert told.empty()
 
 
 def test_a_process_that_is_ended(tmp_path: Path) -> None:
     """Nothing is appended, and that is a failure with a reason."""
     path = full(tmp_path / "chat.jsonl", 200)
     before = path.read_bytes()
-    told: queue.Queue[CompactionEnd] = queue.Queue()
-    begun = BackgroundCompaction(path, "extract", told.put, os.environ)
+    begun = BackgroundCompaction(path, "extract", os.environ)
     begun.stop()
-    begun.join()
-    end = told.get_nowait()
+    end = ended(begun)
     assert isinstance(end, CompactionFailed)
     assert (end.code, "ended with status -15" in end.reason) == (ExitCode.BUG, True)
     assert path.read_bytes() == before
