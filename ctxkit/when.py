@@ -102,6 +102,8 @@ def instant(text: str, zone: tzinfo | None = None) -> float | None:
 
 def standard(value: object) -> str:
     """The text of a value of SQL: a date, a time of day or both in ISO 8601, anything else as it writes itself."""
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 

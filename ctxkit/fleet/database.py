@@ -50,8 +50,8 @@ CLOSED = {
     "allow_persistent_secrets": "false", "custom_user_agent": "ctxkit",
 }  # fmt: skip
 """Settings of every database: nothing is fetched, loaded or kept on disk, and no variable of Python is a table."""
-LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
-"""What is said before the query: no file, no network, and no way back."""
+LOCKS = ("SET TimeZone = 'UTC'", "SET enable_external_access = false", "SET lock_configuration = true")
+"""What is said before the query: times in UTC wherever it runs, no file, no network, and no way back."""
 _OUTSIDE = re.compile(r"file system operations are disabled|extensions is disabled through configuration")
 _MEANT = re.compile(r"(?:Did you mean|Candidate bindings:[: ]*|Candidate tables:) ?(.+?)\??$")
 """What DuckDB offers in the place of a name."""

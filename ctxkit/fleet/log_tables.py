@@ -56,7 +56,7 @@ def log_tables(
             held = file.read()
             found = rows(held.data, file.name, sidecar=held.sidecar, format=format, redact=redact)
         except (CtxkitError, OSError) as error:
-            found = empty() | {"transcripts": [unread(file.name, _said(error))]}
+            found = unread(file.name, _said(error))
         else:
             if not file.named and not found["messages"] and _is_no_log(file, held.data, format):
                 continue

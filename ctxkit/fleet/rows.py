@@ -29,11 +29,11 @@ from ctxkit.core.ops import Compact
 from ctxkit.core.text.json_text import finite, loads
 from ctxkit.core.text.redactor import Redactor
 from ctxkit.core.text.utf8 import exact, sound
-from ctxkit.core.times import iso, written
+from ctxkit.core.times import iso, seconds, written
 from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.errors import CtxkitError, ManyConversations
 from ctxkit.fleet.scout import compactions, conversation_of
-from ctxkit.fleet.tables import TABLES
+from ctxkit.fleet.tables import COLUMNS, SCOUT, SCOUT_COLUMNS, TABLES
 from ctxkit.formats import containers
 from ctxkit.formats.containers import Container
 from ctxkit.logfile.open import model_of, words
@@ -51,7 +51,7 @@ from ctxkit.store.sidecar import HeldSidecar
 Row: TypeAlias = dict[str, Any]
 """Column -> value, of a table in `tables.TABLES`."""
 Rows: TypeAlias = dict[str, list[Row]]
-"""Table -> its rows, in order. Every table is there."""
+"""Table -> its rows, in order. Every table is there; Scout's, if it was asked for."""
 
 CONFIG = "config.toml"
 DIGITS = 32
@@ -70,14 +70,15 @@ def transcript_id(uri: str, conversation: int | None = None) -> str:
 
 def rows(
     data: bytes, name: str, *, sidecar: Mapping[str, bytes] | None = None, format: str = AUTO,
-    config: Mapping[str, Any] | None = None, redact: bool = False,
+    config: Mapping[str, Any] | None = None, redact: bool = False, scout: bool = False,
 ) -> Rows:  # fmt: skip
     """The rows of the log with the bytes `data`, whose path or URL is `name`.
 
     `sidecar`: the files of its sidecar by name: `ops.jsonl` (or `ops.2.jsonl` for the second conversation) and
     `config.toml`, if there are any; `format`: its name, if it is not to be detected; `config`: key -> value as in a
     config file, before that of the sidecar. The user's config, that of folders and the environment do not count, so
-    that the rows are the same on every machine. `redact`: secrets are taken out of the columns that are `secret`.
+    that the rows are the same on every machine. `redact`: secrets are taken out of the columns that are `secret`;
+    `scout`: with those of Scout's table.
 
     A file with many conversations has a transcript for each. A file that cannot be read has one row in `transcripts`,
     with `error`, and no others; nothing is raised for it. Raises BadConfig for a bad `config`.
@@ -86,7 +87,7 @@ def rows(
     laid = load(held.config_path, None, {}, None, tolerant=True, instead=_config_text(held)).given(config or {})
     if format == AUTO:
         format = str(laid["format"])
-    made, digest = empty(), hashlib.sha256(data).hexdigest()
+    made, digest = empty(scout=scout), hashlib.sha256(data).hexdigest()
     redactor = Redactor() if redact else None
     container: Container | None = None
     waiting: list[int | None] = [None]
@@ -97,13 +98,13 @@ def rows(
                 opening = read_held(name, data, held, conversation=conversation, format=format, container=container)
                 log = Log(opening, laid)
                 log.cache_folder = None  # a source is counted once, and workers of other machines share no cache
-                found = _LogRows(log, transcript_id(name, conversation), conversation, redactor).all()
+                found = _LogRows(log, transcript_id(name, conversation), conversation, redactor).all(scout=scout)
         except ManyConversations:
             container = containers.find(data)
             waiting += range(1, 1 + len(container.conversations if container is not None else ()))
             continue
         except (CtxkitError, OSError) as error:
-            found = {"transcripts": [unread(name, _said(error, name), conversation)]}
+            found = unread(name, _said(error, name), conversation, scout=scout)
         for row in found["transcripts"]:
             row |= {"ctxkit_bytes": len(data), "ctxkit_sha256": digest}
         for table, some in found.items():
@@ -114,18 +115,29 @@ def rows(
     return made
 
 
-def empty() -> Rows:
+def empty(*, scout: bool = False) -> Rows:
     """No rows, of every table."""
-    return {table: [] for table in TABLES}
+    return {table: [] for table in (COLUMNS if scout else TABLES)}
 
 
-def unread(name: str, error: str, conversation: int | None = None) -> Row:
-    """The row of `transcripts` for a source that cannot be read, not even its bytes."""
+def unread(name: str, error: str, conversation: int | None = None, *, scout: bool = False) -> Rows:
+    """The rows for a source that cannot be read, not even its bytes."""
+    row = _unread(name, conversation) | {"error": error}
+    return empty(scout=scout) | {"transcripts": [row]} | ({SCOUT: [_scout(row, "[]", "[]")]} if scout else {})
+
+
+def _unread(name: str, conversation: int | None) -> Row:
     row: Row = dict.fromkeys(column.name for column in TABLES["transcripts"])
     return row | {
         "transcript_id": transcript_id(name, conversation), "source_id": _stem(name), "source_uri": name,
-        "error": error, "ctxkit_conversation": conversation, "messages": "[]", "events": "[]",
+        "ctxkit_conversation": conversation,
     }  # fmt: skip
+
+
+def _scout(transcript: Row, messages: str, events: str) -> Row:
+    """The row of Scout's table for one of `transcripts`."""
+    texts = {"messages": messages, "events": events}
+    return {one.name: texts.get(one.name) or transcript[one.name] for one in SCOUT_COLUMNS}
 
 
 def _config_text(held: HeldSidecar) -> dict[Path, str]:
@@ -162,9 +174,9 @@ def _without_lone_surrogates(made: Rows) -> None:
 
 def _redact(made: Rows, redactor: Redactor) -> None:
     """Take secrets out of the columns that may have some."""
-    for table, columns in TABLES.items():
-        names = [column.name for column in columns if column.secret]
-        for row in made[table]:
+    for table, some in made.items():
+        names = [column.name for column in COLUMNS[table] if column.secret]
+        for row in some:
             for name in names:
                 if row[name] and not (name == "text" and row.get("n")):  # that of a message was made without
                     row[name] = redactor.value(row[name])
@@ -184,16 +196,23 @@ class _LogRows:
         self.shown = frozenset(self.listed)
         self.contents: dict[int, Content] = {}
 
-    def all(self) -> Rows:
+    def all(self, *, scout: bool) -> Rows:
         """The rows of every table."""
         messages = list(self._messages())
         requests, ops = list(self._requests()), list(self._ops())
-        return {
-            "transcripts": [self._transcript(requests, ops)], "messages": messages, "ops": ops,
-            "requests": requests, "files": list(self._files()),
+        transcript = self._transcript(requests)
+        made = {
+            "transcripts": [transcript], "messages": messages, "ops": ops, "requests": requests,
+            "files": list(self._files()),
         }  # fmt: skip
+        if not scout:
+            return made
+        times, format = self.state.times.of, self.log.transcript.format
+        conversation = _json(conversation_of(self.log, self._main(), self._content))
+        events = _json(compactions(ops, format, seconds(transcript["date"]) or 0.0, times))
+        return made | {SCOUT: [_scout(transcript, conversation, events)]}
 
-    def _transcript(self, requests: Sequence[Row], ops: Sequence[Row]) -> Row:
+    def _transcript(self, requests: Sequence[Row]) -> Row:
         log, found = self.log, self.status
         name = log.opening.name
         measured = self.measuring.of(self.listed)
@@ -202,14 +221,12 @@ class _LogRows:
         transcript = log.transcript
         torn = sum(one.code == "torn-tail" for one in transcript.damage)
         end = condition(found.damaged - torn, torn=torn > 0, interrupted=self._open())
-        return unread(name, "", self.conversation) | {
-            "source_type": transcript.format, "error": None, "date": iso(moments[0]) if moments else None,
+        return _unread(name, self.conversation) | {
+            "source_type": transcript.format, "date": iso(moments[0]) if moments else None,
             "agent": None if transcript.format in CHATS else transcript.format,
             "model": log.model or (requests[-1]["model"] if requests else None),
             "message_count": len(log.messages), "total_tokens": tokens if requests else None,
             "total_time": max(moments) - min(moments) if moments else None,
-            "messages": _json(conversation_of(log, self._main(), self._content)),
-            "events": _json(compactions(ops, transcript.format, moments[0] if moments else 0.0, self.state.times.of)),
             "ctxkit_in_context": found.inside, "ctxkit_tokens": measured.tokens, "ctxkit_counter": measured.counter,
             "ctxkit_trust": measured.trust, "ctxkit_ops": found.ops, "ctxkit_compactions": found.compactions,
             "ctxkit_damaged": found.damaged, "ctxkit_end": end, "ctxkit_title": title_of(log.opening) or None,

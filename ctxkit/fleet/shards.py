@@ -194,8 +194,7 @@ class _Shard:
             said = error.message.removeprefix(f"{one.name}: ")
             report.failed[one.name] = said
             report.transcripts += 1
-            made = empty() | {"transcripts": [unread(one.name, said)]}
-            return SourceEntry("", "", one.size, 1, failed=True), made
+            return SourceEntry("", "", one.size, 1, failed=True), unread(one.name, said)
         report.bytes += len(found.data)
         size, digest, stamp, history = len(found.data), _digest(found), _trusted(one), before(one.name)
         if not may_have_rows(one) and not may_be_log(found.data[:START]):

@@ -1,4 +1,4 @@
-"""The five tables that logs become: the one declaration of their columns, with types and meaning.
+"""The five tables that logs become, and Scout's: the one declaration of their columns, with types and meaning.
 
 `rows.py` makes the rows of one log, a dataset (`ingest.py`) and queries hold those of many. The schema of Arrow is made
 from this; pyarrow is loaded only for that.
@@ -14,14 +14,14 @@ from ctxkit.errors import Usage
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the tables. Raised with every column that changes its name, type or meaning, or is added."""
 SCHEMA_KEY = "ctxkit_schema"
 """Where the version stands in the metadata of a Parquet file."""
 INSTALL = "pip install 'ctxkit-cli[fleet]'"
 
-Type = Literal["text", "int", "float", "bool"]
-"""`text`: UTF-8; `int`: 64 bits; `float`: 64 bits."""
+Type = Literal["text", "int", "float", "bool", "time"]
+"""`text`: UTF-8; `int`: 64 bits; `float`: 64 bits; `time`: microseconds in UTC, in rows a text of ISO 8601."""
 
 
 class TableColumn(NamedTuple):
@@ -46,9 +46,7 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
         TableColumn("source_id", "text",
                     "The name of the file without its ending: with most agents, the session's id."),
         TableColumn("source_uri", "text", "The path or URL of the source."),
-        TableColumn("date", "text", "The time of the first message with one, ISO 8601 in UTC; null if none has one."),
-        TableColumn("task_set", "text", "Null: a log has none. The column is there for Scout."),
-        TableColumn("task_id", "text", "Null: a log has none."),
+        TableColumn("date", "time", "The time of the first message with one; null if none has one."),
         TableColumn("agent", "text", "The program that wrote the log; null for a `chat` log."),
         TableColumn("model", "text", "The model of the newest answer that names one, else null.", secret=True),
         TableColumn("message_count", "int", "Messages of the log, in the context or not."),
@@ -57,11 +55,6 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
                     "copied from another session (forks of Claude Code and pi); null if it records none."),
         TableColumn("total_time", "float", "Seconds from the first message's time to the last's; null without times."),
         TableColumn("error", "text", "Why the source could not be read; else null.", secret=True),
-        TableColumn("messages", "text",
-                    "The conversation as Inspect's list of ChatMessage: the log's main thread, whole, whether it is "
-                    "in the context or not.", json=True, secret=True),
-        TableColumn("events", "text",
-                    "Inspect's list of events: compactions and trims, without those that were undone.", json=True),
         TableColumn("ctxkit_in_context", "int", "Messages in the context now."),
         TableColumn("ctxkit_tokens", "int", "Tokens of the context now, as `ctxkit status --no-assembly` counts them."),
         TableColumn("ctxkit_counter", "text", "What counted them."),
@@ -94,7 +87,7 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
         TableColumn("error", "bool",
                     "Whether a result in it is marked as an error, or says that the command failed; null if it has no "
                     "result."),
-        TableColumn("ts", "text", "Its time, ISO 8601 in UTC; null if it has none."),
+        TableColumn("ts", "time", "Its time; null if it has none."),
         TableColumn("text", "text", "All its text: words, thinking, calls with their arguments, results.", secret=True),
         TableColumn("tokens", "int", "Tokens: of the form that is in the context, for others of the original."),
         TableColumn("bytes", "int", "Bytes of its rows in the log; of one that an op brought in, those of its text."),
@@ -116,7 +109,7 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
         TableColumn("transcript_id", "text", "The transcript."),
         TableColumn("op", "int", "The number of the op; null for what the log's own program did."),
         TableColumn("id", "text", "The id of the op; null for what the program did.", secret=True),
-        TableColumn("ts", "text", "Its time as written; null if it has none, and for what the program did."),
+        TableColumn("ts", "time", "Its time; null if it has none, and for what the program did."),
         TableColumn("n", "int", "Messages before it."),
         TableColumn("kind", "text",
                     "`forget`, `compact`, `undo`, …; `program` for a compaction or rewind of the log's own program."),
@@ -135,7 +128,7 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
     "requests": (
         TableColumn("transcript_id", "text", "The transcript."),
         TableColumn("n", "int", "The answer: its number in `messages`; of one in parts, the first."),
-        TableColumn("ts", "text", "Its time; null if it has none."),
+        TableColumn("ts", "time", "Its time; null if it has none."),
         TableColumn("model", "text", "The model that it names, else that of the log.", secret=True),
         TableColumn("input", "int", "Tokens of the request, the cached ones included."),
         TableColumn("cached", "int", "Of these, read from the provider's cache."),
@@ -161,18 +154,41 @@ TABLES: dict[str, tuple[TableColumn, ...]] = {
 }  # fmt: skip
 """Table -> its columns, in order."""
 
+SCOUT = "scout"
+_SHARED = (
+    "transcript_id", "source_type", "source_id", "source_uri", "agent", "model", "message_count", "total_tokens",
+    "total_time", "error",
+)  # fmt: skip
+SCOUT_COLUMNS = (
+    *(one for one in TABLES["transcripts"] if one.name in _SHARED),
+    TableColumn("date", "text", "The time of the first message with one, ISO 8601 in UTC; null if none has one."),
+    TableColumn("messages", "text",
+                "The conversation as Inspect's list of ChatMessage: the log's main thread, whole, whether it is in the "
+                "context or not.", json=True, secret=True),
+    TableColumn("events", "text",
+                "Inspect's list of events: compactions and trims, without those that were undone.", json=True),
+)  # fmt: skip
+"""The columns of the table that Inspect Scout reads, of the types that it checks. Only a dataset that was asked has it."""
+COLUMNS = TABLES | {SCOUT: SCOUT_COLUMNS}
+"""Table -> its columns, with Scout's."""
+
 
 def schema(table: str) -> pa.Schema:
     """The Arrow schema of a table, with the version in its metadata. Raises Usage if pyarrow is not installed."""
+    return _schema(table, arrow().timestamp("us", "UTC"))
+
+
+def _schema(table: str, time: pa.DataType) -> pa.Schema:
     pa = arrow()
-    types = {"text": pa.large_string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-    fields = [pa.field(one.name, types[one.type]) for one in TABLES[table]]
+    types = {"text": pa.large_string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "time": time}
+    fields = [pa.field(one.name, types[one.type]) for one in COLUMNS[table]]
     return pa.schema(fields, metadata={SCHEMA_KEY: str(SCHEMA)})
 
 
 def table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
     """Rows of `rows.rows` as an Arrow table of the schema of the table `name`. Raises Usage without pyarrow."""
-    return arrow().Table.from_pylist(list(rows), schema=schema(name))
+    pa = arrow()
+    return pa.Table.from_pylist(list(rows), schema=_schema(name, pa.large_string())).cast(schema(name))
 
 
 def arrow() -> Any:

@@ -235,7 +235,7 @@ WITH asked AS (
 )
 SELECT t.source_id AS session, a.n, a.model, a.input, coalesce(a.cached, 0) AS cached,
     least(a.input, a.input_before) - coalesce(a.cached, 0) AS missed,
-    round(epoch(a.ts::TIMESTAMPTZ) - epoch(a.ts_before::TIMESTAMPTZ), 3) AS seconds,
+    round(epoch(a.ts) - epoch(a.ts_before), 3) AS seconds,
     EXISTS (
         FROM ops o WHERE o.transcript_id = a.transcript_id AND o.n >= a.n_before AND o.n < a.n AND COMPACTED
     ) AS compacted, a.transcript_id
@@ -257,8 +257,8 @@ ORDER BY missed DESC, a.transcript_id, a.n
                 ViewColumn("cost", "dollars; null if no log records them"),
             ),
             """
-SELECT ts[1:10] AS day, count(DISTINCT transcript_id) AS sessions, count(*) AS requests, sum(input)::BIGINT AS input,
-    sum(cached)::BIGINT AS cached, sum(output)::BIGINT AS output, round(sum(cost), 6) AS cost
+SELECT strftime(ts, '%Y-%m-%d') AS day, count(DISTINCT transcript_id) AS sessions, count(*) AS requests,
+    sum(input)::BIGINT AS input, sum(cached)::BIGINT AS cached, sum(output)::BIGINT AS output, round(sum(cost), 6) AS cost
 FROM REQUESTED
 GROUP BY day
 ORDER BY day
@@ -284,7 +284,7 @@ WITH main AS (
     FROM messages WHERE n IS NOT NULL AND thread IS NULL
 ), turns AS (
     SELECT transcript_id, min(n) AS n, count(*) AS messages, count(*) FILTER (kind = 'call') AS calls,
-        arg_min(asked, n) AS asked, arg_min(epoch(ts::TIMESTAMPTZ), n) AS began, max(epoch(ts::TIMESTAMPTZ)) AS ended
+        arg_min(asked, n) AS asked, arg_min(epoch(ts), n) AS began, max(epoch(ts)) AS ended
     FROM main WHERE turn > 0 GROUP BY transcript_id, turn
 )
 SELECT t.source_id AS session, u.n, round(u.ended - u.began, 3) AS seconds, u.messages, u.calls,

@@ -133,7 +133,7 @@ def drawn(names: list[str], rows: list[tuple[Any, ...]], width: int) -> list[str
         (None, None), (True, True), (3, 3), (1.5, 1.5), (float("nan"), None), (float("inf"), None), ("ä", "ä"),
         (Decimal("7"), 7), (Decimal("1.50"), 1.5), (b"\x00x", "AHg="), ([1, Decimal(2)], [1, 2]),
         ({"a": [None]}, {"a": [None]}), (datetime.date(2026, 2, 1), "2026-02-01"),
-        (datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC), "2026-02-01T00:00:00+00:00"),
+        (datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC), "2026-02-01T00:00:00Z"),
         (datetime.timedelta(seconds=90), "0:01:30"), (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     ],
 )  # fmt: skip

@@ -40,7 +40,7 @@ def rows_of(dataset: Path) -> dict[str, list[str]]:
     found = {}
     for name in TABLES:
         some = [pyarrow.parquet.read_table(file).to_pylist() for file in sorted((dataset / name).glob("*.parquet"))]
-        found[name] = sorted(json.dumps(row, sort_keys=True) for one in some for row in one)
+        found[name] = sorted(json.dumps(row, sort_keys=True, default=str) for one in some for row in one)
     return found
 
 

@@ -13,7 +13,7 @@ from ctxkit.api.log import Log
 from ctxkit.errors import BadConfig
 from ctxkit.fleet.rows import Rows, empty, rows, transcript_id, unread
 from ctxkit.fleet.sources import listed
-from ctxkit.fleet.tables import TABLES
+from ctxkit.fleet.tables import COLUMNS, TABLES
 from ctxkit.measure.status import status
 from tests.cli.runner import lines
 from tests.compressed import pack
@@ -196,9 +196,9 @@ def test_redact_names() -> None:
 
 def test_half_a_character() -> None:
     """It becomes U+FFFD in every table, because UTF-8 has none."""
-    found = rows(b'{"role":"user","content":"a \\ud83d b"}\n', "/x.jsonl")
+    found = rows(b'{"role":"user","content":"a \\ud83d b"}\n', "/x.jsonl", scout=True)
     assert found["messages"][0]["text"] == "a � b"
-    json.loads(found["transcripts"][0]["messages"].encode())
+    json.loads(found["scout"][0]["messages"].encode())
 
 
 def test_config() -> None:
@@ -237,7 +237,8 @@ def test_files() -> None:
 def test_empty() -> None:
     """Every table, without rows; a source that was not read at all has its name and the reason."""
     assert empty() == {table: [] for table in TABLES}
-    row = unread("s3://b/x", "no network")
+    assert empty(scout=True).keys() == COLUMNS.keys()
+    [row] = unread("s3://b/x", "no network")["transcripts"]
     assert (row["source_uri"], row["error"], row["ctxkit_sha256"]) == ("s3://b/x", "no network", None)
 
 

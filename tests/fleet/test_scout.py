@@ -15,7 +15,7 @@ from tests.lawful import ROOT
 def messages(*lines: dict[str, Any]) -> list[dict[str, Any]]:
     """The column `messages` of a chat."""
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    found: list[dict[str, Any]] = json.loads(rows(data, "/x.jsonl")["transcripts"][0]["messages"])
+    found: list[dict[str, Any]] = json.loads(rows(data, "/x.jsonl", scout=True)["scout"][0]["messages"])
     return found
 
 
@@ -56,14 +56,14 @@ def test_compactions_are_events(tmp_path: Path) -> None:
     path.write_bytes((GUIDE / "chat.jsonl").read_bytes())
     log = Log.open(path)
     log.compact([2, 3, 4, 5], summary="what was said", force=True)
-    [event] = json.loads(rows(path.read_bytes(), str(path))["transcripts"][0]["events"])
+    [event] = json.loads(rows(path.read_bytes(), str(path), scout=True)["scout"][0]["events"])
     assert (event["event"], event["type"], event["source"]) == ("compaction", "summary", "ctxkit")
     assert event["metadata"] == {"ctxkit_n": 14, "ctxkit_op": 1}
     log.undo()
-    assert rows(path.read_bytes(), str(path))["transcripts"][0]["events"] == "[]"
+    assert rows(path.read_bytes(), str(path), scout=True)["scout"][0]["events"] == "[]"
     data = (ROOT / "fixtures/truth-claude-code").rglob("*.jsonl")
-    found = [rows(file.read_bytes(), file.name) for file in data]
-    events = [one for some in found for row in some["transcripts"] for one in json.loads(row["events"])]
+    found = [rows(file.read_bytes(), file.name, scout=True) for file in data]
+    events = [one for some in found for row in some["scout"] for one in json.loads(row["events"])]
     assert events and {one["source"] for one in events} == {"claude-code"}
     assert all(one["timestamp"].endswith("Z") and one["working_start"] >= 0 for one in events)
 

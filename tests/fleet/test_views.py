@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ctxkit.core.sets.ranges import Ranges
 from ctxkit.fleet.rows import empty
 from ctxkit.fleet.tables import TABLES, table
 from ctxkit.fleet.views import VIEWS
+from ctxkit.when import standard
 from tests.fleet.planned import TOOLS, Plan, rows_of
 
 duckdb = pytest.importorskip("duckdb", reason="the extra `fleet` is not installed")
@@ -37,7 +39,12 @@ class Answers(NamedTuple):
         """The rows of a view."""
         result = self.database.query(f"SELECT * FROM {view}")
         names = [column.name for column in result.columns]
-        return [dict(zip(names, row, strict=True)) for row in result.rows()]
+        return [dict(zip(names, map(_plain, row), strict=True)) for row in result.rows()]
+
+
+def _plain(value: object) -> object:
+    """A value of a result, times as ISO 8601."""
+    return standard(value) if isinstance(value, datetime) else value
 
 
 @pytest.fixture(scope="module")
