@@ -2,7 +2,8 @@
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
 What a later rewind undoes is found first (`undone`) and never applied. The rest is applied to a `Board`; the result is
-a `State`, from which `context` makes the context. `History` does so op by op, for those who look at the state after each.
+a `State`, from which `context` makes the context. `History` gives the state
+after each op.
 """
 
 from __future__ import annotations
