@@ -2,7 +2,8 @@
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
 What a later rewind undoes is found first (`undone`) and never applied. The rest is applied to a `Board`; the result is
-a `State`, from which `context` makes the context.
+a `State`, from which `context` makes the context. `History` gives the state
+after each op.
 """
 
 from __future__ import annotations
@@ -588,10 +589,8 @@ class History:
         """Play the events at `places`, ascending, where they count, and again what was played behind the first of them.
         What that changed, or had changed before.
         """
-        first, again = (
-            places[0] if places else 0,
-            self._played[bisect_left(self._played, places[0]) :] if places else [],
-        )
+        first = places[0] if places else 0
+        again = self._played[bisect_left(self._played, first) :]
         before = [self._changes.pop(place) for place in again]
         if again:
             while self._kept[-1][0] > first:

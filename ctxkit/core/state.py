@@ -356,7 +356,7 @@ class State:
         """What the program's view leaves out (replay 26), except what an edit or restore put in."""
         if not self.inactive:
             return self.inactive
-        return self.inactive - Ranges.of(n for n in self.board.moved if n in self.board.effective)
+        return self.inactive - Ranges.of(name for name in self.board.effective if isinstance(name, int))
 
     def protected(self, name: Name) -> bool:
         """Whether `name` is protected in full: by an op, by its item, or as part of the system preamble."""

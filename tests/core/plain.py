@@ -104,7 +104,7 @@ class PlainBoard:
         """All names that are out for a reason that is not mere hiding."""
         return self._union(hiding=False)
 
-    def hidden(self) -> Names:
+    def hidden(self, among: Names | None = None) -> Names:
         """All names that are not shown, for whatever reason."""
         return self._union(hiding=True)
 
