@@ -94,8 +94,8 @@ class State:
         """Where messages stand in the log's own context that are not at the place of their number."""
         self.order: Sequence[int] = range(1, count + 1)
         self.told_threads: dict[ItemName, tuple[ContextItem, list[str]]] = {}
-        """Summary -> it as it is now, and the threads of the messages that it stands for: of all that left, so that they
-        are looked through once. `core/assembly.py` fills it, and the state of a log that grew has it too.
+        """Summary -> it as it is now, and the threads of the messages that it stands for. These are many, so they are
+        looked through once. `core/assembly.py` fills it, and the state of a log that grew has it too.
         """
         self.threads: dict[str, View] = {}
         self.aside: Ranges = EMPTY
