@@ -14,25 +14,24 @@ from typing import Any, BinaryIO, Generic, Literal, TypedDict, Unpack, cast, ove
 
 import msgspec
 
-from ctxkit.api.in_memory import InMemoryMessages, M, System, from_messages, summary_message
+from ctxkit.api.in_memory import InMemoryMessages, M, System, chat_rows, from_messages, summary_message
 from ctxkit.api.log import Log, summarize_dropped
 from ctxkit.api.rolling_summary import OwnWords, Summarizer
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
 from ctxkit.core.item_names import Name, Names
-from ctxkit.core.ops import Compact, Trim
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.cut.trim import Trimming, TrimRequest, TrimSummary, as_op
 from ctxkit.cut.trim_plan import TrimPlan
-from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
-from ctxkit.export.request import export
+from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, Usage
 from ctxkit.formats.rewrite_text import WORDLESS, RecordRewriter
 from ctxkit.logfile.stubs import stubbed, with_arguments
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import measure
+from ctxkit.settings.config import Config
 from ctxkit.tokens.counter import OwnCounter, TokenCounter
-from ctxkit.tokens.tools import definitions
+from ctxkit.tokens.tools import Tool, definitions
 
 Held = Log | str | os.PathLike[str] | BinaryIO
 """A log: opened, its path, or a binary stream. Its context is read, and returned as chat messages."""
@@ -232,17 +231,28 @@ def opened(
         if not (windows and isinstance(options["system"], str)):
             raise Usage("system= is for a list of messages; a log has its own", "assembly.system in its config")
         asked["assembly.system"] = options["system"]
-    try:
-        given = {key: value for key, value in asked.items() if value not in (None, "")}
-        log.config = log.config.given({**(config or {}), **given})
-    except BadConfig as error:
-        raise Usage(f"{error.message}: nothing was counted", error.hint) from error
+    given = {key: value for key, value in asked.items() if value not in (None, "")}
+    log.config = configured(log, {**(config or {}), **given}, "counted")
     if options.get("tools") is not None:
-        try:
-            log.tools = definitions(loads(dumps(options["tools"]).encode("ascii")))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BadTools(f"tools: {error}: nothing was counted", "definitions as a provider takes them") from error
+        log.tools = defined(options["tools"], "counted")
     return log, held
+
+
+def configured(log: Log, asked: Mapping[str, Any], done: str) -> Config:
+    """The config of a log with what was asked for. Raises Usage: nothing was `done`."""
+    try:
+        return log.config.given(dict(asked))
+    except BadConfig as error:
+        raise Usage(f"{error.message}: nothing was {done}", error.hint) from error
+
+
+def defined(tools: Sequence[Mapping[str, Any]], done: str) -> Sequence[Tool]:
+    """A caller's definitions of tools. Raises BadTools: nothing was `done`."""
+    try:
+        given = tools if isinstance(tools, Sequence | Mapping) else list(tools)
+        return definitions(loads(dumps(given).encode("ascii")))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadTools(f"tools: {error}: nothing was {done}", "definitions as a provider takes them") from error
 
 
 def _fitted(
@@ -254,13 +264,15 @@ def _fitted(
         plan = found.plan()
         one = None
         if plan.dropped and (own := options.get("summarize")) is not None:
-            one = summarize_dropped(found, OwnWords(own, found.counting.counter.counts))
+            one = _own(found, own)
     if one is not None:
         plan = _with_summary(one)
     op = as_op(found, plan) if one is None else one.op
     lost = found.lost(op)
     if held is None:
-        kept: list[M] | list[Row] = _of_log(found, op)
+        if op is not None:
+            log.look_through(op)
+        kept: list[M] | list[Row] = chat_rows(log)
         cuts = [_cut(found.state.label(name), name, plan) for name in found.names if name in plan.reasons]
     else:
         kept, cuts = _of_list(held, plan, None if one is None else one.op.text)
@@ -366,13 +378,3 @@ def _cut(message: int | str, name: Name, plan: TrimPlan) -> Cut:
 def _rewriter(log: Log, name: Name, stub: Any) -> RecordRewriter:
     before = log.full(entry(log.state(), name))
     return RecordRewriter(before, stubbed(before, stub), with_arguments)
-
-
-def _of_log(found: Trimming, op: Trim | Compact | None) -> list[Row]:
-    """The context of a log after a trim, as the chat messages of `ctxkit export --to chat`."""
-    if op is not None:
-        found.log.look_through(op)
-    try:
-        return list(export(found.log, "chat").values)
-    except NothingToSend:
-        return []

@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.api.log import Log
 from ctxkit.core.text.json_text import dumps, finite
-from ctxkit.errors import BadMessage, UnknownFormat
+from ctxkit.errors import BadMessage, NothingToSend, UnknownFormat
 from ctxkit.formats import detection
 from ctxkit.logfile.read import NATIVE
 from ctxkit.store.source import GrowingSource, Source
@@ -42,6 +42,14 @@ def in_memory(lines: Iterable[bytes] = ()) -> Log:
     for line in lines:
         source.append(line)
     return Log.open(source.now(), format=NATIVE)
+
+
+def chat_rows(log: Log) -> list[dict[str, Any]]:
+    """The context of a log as the chat messages of `ctxkit export --to chat`; none for an empty one."""
+    try:
+        return list(log.export("chat").values)
+    except NothingToSend:
+        return []
 
 
 class InMemoryMessages(Generic[M]):

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVa
 import msgspec
 from msgspec.structs import replace
 
-from ctxkit.api.fit import as_arguments
-from ctxkit.api.in_memory import in_memory
+from ctxkit.api.fit import as_arguments, configured, defined
+from ctxkit.api.in_memory import chat_rows, in_memory
 from ctxkit.api.log import Log
 from ctxkit.api.prompt import To
 from ctxkit.api.provider_messages import response_rows, rows
@@ -42,13 +42,11 @@ from ctxkit.cut.rank.ranking import Ranking
 from ctxkit.cut.trim import Trimming, TrimRequest, as_op
 from ctxkit.errors import (
     BadConfig,
-    BadTools,
     CannotCreate,
     CtxkitError,
     DoesNotFit,
     ForeignLog,
     NothingMatched,
-    NothingToSend,
     UnknownMessage,
     UpdatedElsewhere,
     Usage,
@@ -68,7 +66,6 @@ from ctxkit.store.durable_append import create_log
 from ctxkit.store.source import Source
 from ctxkit.tokens.counter import OwnCounter, TokenCounter
 from ctxkit.tokens.models import UNKNOWN, Model, named
-from ctxkit.tokens.tools import definitions
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import AssemblySources
@@ -219,10 +216,7 @@ class RollingBase:
         share = percent(target) if isinstance(target, str) else target
         if share is None or isinstance(share, bool) or not 0 < share <= 100:
             raise Usage(f"target={target!r}: nothing was opened", "a share of the budget, such as 80 or '80%'")
-        try:
-            defined = None if tools is None else definitions(loads(dumps(list(tools)).encode("ascii")))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BadTools(f"tools: {error}: nothing was opened", "definitions as a provider takes them") from error
+        sent = None if tools is None else defined(tools, "opened")
         asked: dict[str, Any] = {
             "limit": limit, "reserve": reserve, "model": model or None, "memory.tokens": memory_tokens,
             "counter": counter if isinstance(counter, str) else None,
@@ -241,8 +235,8 @@ class RollingBase:
         self.log.config = _configured(self.log, asked)
         if own is not None:
             self.log.own_counter = own
-        if defined is not None:
-            self.log.tools = defined
+        if sent is not None:
+            self.log.tools = sent
         self.target = share / 100
         self.on_trim, self.on_compact = on_trim, on_compact
         self._unawaited: list[Awaitable[object]] = []
@@ -518,7 +512,7 @@ class RollingBase:
         if given:
             said |= {UNCOUNTED: self._uncounted, GIVEN: given}
         if said:
-            row["meta"] = {**_dict(row.get("meta")), **said}
+            row["meta"] = (meta if isinstance(meta := row.get("meta"), dict) else {}) | said
 
     def _pair(self, row: Row) -> None:
         """Gives calls without an id one, and a result without one that of the oldest open call of its tool."""
@@ -687,7 +681,8 @@ class RollingBase:
                 "compact" if isinstance(op, Compact) else "trim", op.id, left, shortened, before, after, counter, text,
                 fallback,
             ))  # fmt: skip
-        raise _elsewhere(self.log)
+        text = f"updated elsewhere: other ops are appended again and again in {self.log.opening.name}"
+        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again")
 
     def _tell(self, cut: ContextCut) -> None:
         if cut.kind == "compact":
@@ -747,10 +742,7 @@ class RollingBase:
         """The messages of the context, which fits; made once for the same context."""
         self._sent = self._total() - self._uncounted
         if self._made is None:
-            try:
-                self._made = list(self._view.export("chat").values)
-            except NothingToSend:
-                self._made = []
+            self._made = chat_rows(self._view)
         return self._with_notes(deepcopy(self._made))  # the caller may change its rows
 
     def _body(self, to: To) -> Row:
@@ -883,10 +875,7 @@ def _numbers(names: Iterable[Name]) -> tuple[int, ...]:
 
 def _configured(log: Log, asked: Mapping[str, Any]) -> Config:
     """The config of a log with what was asked for. Raises Usage; BadConfig if the reserve takes all of the limit."""
-    try:
-        found = log.config.given(dict(asked))
-    except BadConfig as error:
-        raise Usage(f"{error.message}: nothing was opened", error.hint) from error
+    found = configured(log, asked, "opened")
     if "limit" in asked and found["reserve"] >= found["limit"]:
         text = f"the reserve of {found['reserve']:,} tokens takes all of the limit of {found['limit']:,}"
         raise BadConfig(f"{text}: nothing was opened", "reserve=N: tokens that the reply may have")
@@ -941,14 +930,5 @@ def _inside() -> CtxkitError:
     return Usage("a summarizer asked for the context that it is to make smaller", "what it is called with is all")
 
 
-def _dict(value: object) -> Row:
-    return value if isinstance(value, dict) else {}
-
-
 def _is_row(source: Source, message: Message, line: bytes) -> bool:
     return message.size == len(line) and source.read(message.offset, message.size) == line
-
-
-def _elsewhere(log: Log) -> CtxkitError:
-    text = f"updated elsewhere: other ops are appended again and again in {log.opening.name}: nothing was appended"
-    return UpdatedElsewhere(text, "try again")

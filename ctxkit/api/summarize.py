@@ -13,12 +13,13 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.api.fit import Counted, Held, Row, expected, opened
-from ctxkit.api.in_memory import InMemoryMessages, M, summary_message
+from ctxkit.api.in_memory import InMemoryMessages, M, chat_rows, summary_message
+from ctxkit.api.log import Log
 from ctxkit.api.rolling_summary import OwnWords, Summarizer
 from ctxkit.core.strategies import GIVEN, MODEL, RULES, STRATEGIES
 from ctxkit.cut.compact import CompactRequest, goal_of
 from ctxkit.cut.compact_plan import CompactionOutcome, CompactionPlan, load, plan_compact, whole
-from ctxkit.errors import NothingChanges, NothingToSend, Usage
+from ctxkit.errors import NothingChanges, Usage
 from ctxkit.llm.hooks import Hooks
 
 
@@ -101,7 +102,9 @@ def summarize_context(
         except NothingChanges:
             made = None
     before, after = found.base, found.base.total if made is None else made.after + found.base.fixed
-    kept: Sequence[Any] = _of_log(made.seen if made is not None else log) if held is None else _of_list(held, made)
+    kept: Sequence[Any] = (
+        chat_rows(cast(Log, made.seen) if made is not None else log) if held is None else _of_list(held, made)
+    )
     return cast("Summarized[M] | Summarized[Row]", Summarized(
         messages=list(kept), summary=None if made is None else made.op.text, original_tokens=before.total,
         token_count=after, summary_tokens=0 if made is None else made.summary,
@@ -140,11 +143,3 @@ def _of_list(held: InMemoryMessages[Any], made: CompactionOutcome | None) -> lis
             found.append(summary_message(held.form, made.op.text or ""))
             summarized = True
     return found
-
-
-def _of_log(seen: Any) -> list[Row]:
-    """The context of a log as the chat messages of `ctxkit export --to chat`."""
-    try:
-        return list(seen.export("chat").values)
-    except NothingToSend:
-        return []

@@ -130,7 +130,11 @@ def _threads_of(state: State, name: Name) -> list[str]:
         return [] if own is None else [own]
     item = state.board.items[name]
     if item.summary:
-        return list(dict.fromkeys(thread for told in item.tells for thread in _threads_of(state, told)))
+        known = state.told_threads.get(name)
+        if known is None or known[0] is not item:
+            told = dict.fromkeys(thread for told in item.tells for thread in _threads_of(state, told))
+            known = state.told_threads[name] = item, list(told)
+        return known[1]
     own = item.message.get("thread")
     return [own] if isinstance(own, str) else []
 

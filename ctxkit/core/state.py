@@ -93,6 +93,10 @@ class State:
         self.rank: dict[int, Key] = {}
         """Where messages stand in the log's own context that are not at the place of their number."""
         self.order: Sequence[int] = range(1, count + 1)
+        self.told_threads: dict[ItemName, tuple[ContextItem, list[str]]] = {}
+        """Summary -> it as it is now, and the threads of the messages that it stands for. These are many, so they are
+        looked through once. `core/assembly.py` fills it, and the state of a log that grew has it too.
+        """
         self.threads: dict[str, View] = {}
         self.aside: Ranges = EMPTY
         """What only a sidechain shows, by name: present, as what any filter hides (replay 33)."""

@@ -1189,7 +1189,7 @@ def test_a_summary_by_rules_reads_a_bounded_part(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("summarize", [False, True])
 def test_a_turn_costs_what_is_new(summarize: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the log is: no op is replayed again, and no more messages and ops are looked at than in the first
-    turns with cuts.
+    turns with cuts; also with a summary of messages of threads.
     """
     from ctxkit.core import ledger
     from ctxkit.formats import columns
@@ -1211,14 +1211,14 @@ def test_a_turn_costs_what_is_new(summarize: bool, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(module, "fold", counting(module.fold, replays))
     context = rolling(summarize=summarize)
     costs: list[int] = []
-    for place, turn in enumerate(turns(401)):
+    for place, turn in enumerate(turns(241)):
         for row in turn:
-            context.add(row)
+            context.add({**row, "thread": f"t{place // 10 % 2}"} if summarize and place else row)
         context.request()
-        if place % 100 == 0:
+        if place % 60 == 0:
             costs.append(looked[0])
-            replays[0] = 0 if place <= 100 else replays[0]
-    assert len(context.log.transcript.ops) > 30 and len(context.log.messages) > 20 * len(context.shown())
+            replays[0] = 0 if place <= 60 else replays[0]
+    assert len(context.log.transcript.ops) > 20 and len(context.log.messages) > 10 * len(context.shown())
     first, *later = (after - before for before, after in pairwise(costs[1:]))
     assert max(later) < 1.5 * first and not replays[0]  # one more look at the whole log would double it
 
