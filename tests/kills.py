@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxkit import Log
-from ctxkit.cli.terminal import editor
+from ctxkit.cli.commands import edit as edit_command
 from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead, sealed
 from ctxkit.errors import CtxkitError
@@ -202,7 +202,7 @@ class Striker:
     def installed(self) -> Iterator[None]:
         """All calls go through `wrap`; an editor within the run is not struck."""
         before = [(module, name, getattr(module, name)) for module, name in CALLS]
-        run = editor.run
+        run = edit_command.run_editor
 
         def edit(path: Path) -> None:
             self._off = True
@@ -215,11 +215,11 @@ class Striker:
         for module, name, call in before:
             setattr(module, name, self.wrap("open" if module in (io, builtins) else name, call))
         if self.point is None or self.point.fault != KILL:
-            editor.run = edit
+            edit_command.run_editor = edit
         try:
             yield
         finally:
-            editor.run = run
+            edit_command.run_editor = run
             for module, name, call in before:
                 setattr(module, name, call)
 

@@ -14,8 +14,8 @@ import pytest
 
 from ctxkit.cli.terminal import streams
 from ctxkit.store.sidecar import Sidecar
+from tests.cli.commands.test_edit import drafts, edited, ended, opened, script, spawn, until
 from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, message, ops, shell, shown, small
-from tests.cli.terminal.test_editor import drafts, edited, ended, opened, script, spawn, until
 
 
 @pytest.mark.parametrize(
