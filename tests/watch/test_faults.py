@@ -13,7 +13,7 @@ import pytest
 
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError
-from ctxkit.watch import checkpointing, compaction, watcher
+from ctxkit.watch import checkpointing, compaction, followed, watcher
 from ctxkit.watch.events import AnyEvent, CheckpointMade, CompactionFailed, StatusChanged
 from ctxkit.watch.file_changes import FileChanges
 from ctxkit.watch.places import Places
@@ -143,7 +143,7 @@ def test_a_checkpoint_that_fails(
             raise OSError(28, "No space left on device")
         return checkpointing.checkpoint(path, ended)
 
-    monkeypatch.setattr(watcher, "checkpoint", made)
+    monkeypatch.setattr(followed, "checkpoint", made)
     one = watched(path, checkpoints=True)
     one.until(lambda: one.messages() == [1])
     for number in range(4):
