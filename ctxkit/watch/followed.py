@@ -19,7 +19,7 @@ from ctxkit.errors import CannotCreate, CtxkitError, Warned, reason_of
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.watch import claims
 from ctxkit.watch.checkpointing import checkpoint
-from ctxkit.watch.claims import Claim, LeftNote, Note
+from ctxkit.watch.claims import Claim, Note
 from ctxkit.watch.compaction import BackgroundCompaction, CompactionEnd, failed, strategy_of
 from ctxkit.watch.events import (
     AnyEvent,
@@ -36,7 +36,8 @@ from ctxkit.watch.growth_rate import GrowthRate
 from ctxkit.watch.reading import ConfigFiles, LogReading, config_files, read, read_on
 
 APART = 5
-"""After a reading of a log that took n seconds of a processor, the next one is APART * n seconds later at the earliest.
+"""After a reading of a log that took n seconds of a processor, the next one of that kind (whole, or of what was
+appended) is APART * n seconds later at the earliest.
 """
 SETTLED = 0.3
 """Seconds after a reply of the model until its exchange counts as finished: a call may follow at once."""
@@ -101,8 +102,8 @@ class FollowedLog:
         """When the log was written last, in seconds since 1970."""
         self._due: float | None = 0.0
         """When a reading is due; None: none is needed."""
-        self._earliest = 0.0
-        """No reading begins before this moment."""
+        self._rests = {True: 0.0, False: 0.0}
+        """Until when none of what was appended is read, and until when the log is not read whole."""
         self._whole = True
         """Whether the log must be read whole."""
         self._job: object = None
@@ -225,7 +226,12 @@ class FollowedLog:
     def _ask(self) -> None:
         """From now on a reading is due."""
         if self._due is None:
-            self._due = max(time.monotonic(), self._earliest)
+            self._due = max(time.monotonic(), self._rests[self._goes_on()])
+
+    def _goes_on(self) -> bool:
+        """Whether only what was appended is to be read."""
+        reading, stamp = self.reading, self._stamp
+        return not self._whole and reading is not None and stamp is not None and reading.can_go_on(stamp[2])
 
     def _replaced(self, how: Replacement) -> None:
         """Handle a log that is no longer the same file: all of it is read again."""
@@ -235,7 +241,7 @@ class FollowedLog:
     def _read(self) -> None:
         """Read the log: at once if only what was appended is to be read, else in the worker."""
         self._due, reading = None, self.reading
-        if not self._whole and reading is not None and self._stamp is not None and reading.can_go_on(self._stamp[2]):
+        if reading is not None and self._goes_on():
             self._take(None, _tried(self.path, partial(read_on, reading)))
             return
         if self._stamp is None:
@@ -254,7 +260,9 @@ class FollowedLog:
             if os.path.exists(self.path):
                 self._around.problems(self.name, [found], self.path)
             return
-        self.reading, self._files, self._earliest = found, found.files, time.monotonic() + APART * found.cost
+        self.reading, self._files = found, found.files
+        went_on = before is not None and before.log is found.log
+        self._rests[went_on] = time.monotonic() + APART * found.cost
         self._around.problems(self.name, found.notices, self.path)
         lag = time.time() - self._written
         if before is None:
@@ -378,7 +386,7 @@ class FollowedLog:
         problems(source, [])
         self.claim, self.holder = found, None
         if found.left is not None and claims.is_told(found.left):
-            self._around.emit(claims.abnormal_end(LeftNote(found.left, claims.at_work(self.path))))
+            self._around.emit(claims.abnormal_end(found.left))
 
 
 def _tried(path: Path, reading: Callable[[], LogReading]) -> LogReading | CtxkitError:

@@ -98,6 +98,17 @@ def test_notifications_that_cannot_be_had(
     assert one.warned == [text]
 
 
+def test_a_first_reading_that_took_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
+) -> None:
+    """What is appended after it is told at once: it costs far less."""
+    monkeypatch.setattr(followed, "APART", 1e6)
+    one = watched(path := log_of(tmp_path / "chat.jsonl", user("hello")))
+    one.until(lambda: one.messages() == [1])
+    append(path, answer("hi"))
+    one.until(lambda: one.messages() == [1, 2])
+
+
 def test_what_is_no_longer_followed_is_not_written_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
 ) -> None:
@@ -106,11 +117,11 @@ def test_what_is_no_longer_followed_is_not_written_for(
     places = Places("named", [path], os.environ)
     one = watched(places=places)
     one.until(lambda: one.messages() == [1])
-    [followed] = one.watcher.followed.values()
+    [gone] = one.watcher.followed.values()
     monkeypatch.setattr(places, "logs", list)
     one.watcher._scanned, one.watcher._rescan = 1.0, True
     one.until(lambda: not one.watcher.followed)
-    assert followed.claim is None
+    assert gone.claim is None
 
 
 def test_a_compaction_that_cannot_be_started(
