@@ -6,10 +6,12 @@ The JSON of an event is its fields and `event`, its name; `docs/commands/watch.m
 
 from __future__ import annotations
 
+import time
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from ctxkit.core.times import iso
 from ctxkit.measure.status import Level
 
 WaitsFor = Literal["", "user", "model", "tool"]
@@ -39,11 +41,16 @@ class LastCheckpoint(msgspec.Struct, frozen=True):
     tags: list[str]
 
 
+def moment() -> str:
+    """Now."""
+    return iso(round(time.time(), 3))
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
     """The fields of all events. `log`: its path; `time`: when it was noticed, ISO, UTC."""
 
     log: str
-    time: str
+    time: str = msgspec.field(default_factory=moment)
 
 
 class StatusChanged(Event, frozen=True, kw_only=True, tag="status.changed"):
@@ -91,7 +98,7 @@ class CompactionDone(Event, frozen=True, kw_only=True, tag="compaction.done"):
     before: int
     after: int
     strategy: str
-    seconds: float
+    seconds: float = 0.0
     fallback: str | None = None
     resume: str | None = None
     note: str | None = None
@@ -105,7 +112,7 @@ class CompactionFailed(Event, frozen=True, kw_only=True, tag="compaction.failed"
     code: int
     error: str
     reason: str
-    seconds: float
+    seconds: float = 0.0
 
 
 class CompactionSkipped(Event, frozen=True, kw_only=True, tag="compaction.skipped"):

@@ -19,7 +19,7 @@ from tests.prefork import Started
 HANGS = 60.0
 """Seconds after which an event that is waited for does not come any more."""
 
-BRISK = "from ctxkit.watch import watcher; watcher.APART, watcher.CALLED = 1, 0.3"
+BRISK = "from ctxkit.watch import followed; followed.APART, followed.CALLED = 1, 0.3"
 """What a watcher of the tests does before: readings follow each other on a busy machine, too, where they are slow, and
 a compaction that found an open call is tried again soon.
 """

@@ -13,7 +13,7 @@ import pytest
 
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError
-from ctxkit.watch import checkpointing, compaction, watcher
+from ctxkit.watch import checkpointing, compaction, followed, watcher
 from ctxkit.watch.events import AnyEvent, CheckpointMade, CompactionFailed, StatusChanged
 from ctxkit.watch.file_changes import FileChanges
 from ctxkit.watch.places import Places
@@ -98,6 +98,17 @@ def test_notifications_that_cannot_be_had(
     assert one.warned == [text]
 
 
+def test_a_first_reading_that_took_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
+) -> None:
+    """What is appended after it is told at once: it costs far less."""
+    monkeypatch.setattr(followed, "APART", 1e6)
+    one = watched(path := log_of(tmp_path / "chat.jsonl", user("hello")))
+    one.until(lambda: one.messages() == [1])
+    append(path, answer("hi"))
+    one.until(lambda: one.messages() == [1, 2])
+
+
 def test_what_is_no_longer_followed_is_not_written_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
 ) -> None:
@@ -106,11 +117,11 @@ def test_what_is_no_longer_followed_is_not_written_for(
     places = Places("named", [path], os.environ)
     one = watched(places=places)
     one.until(lambda: one.messages() == [1])
-    [followed] = one.watcher.followed.values()
+    [gone] = one.watcher.followed.values()
     monkeypatch.setattr(places, "logs", list)
     one.watcher._scanned, one.watcher._rescan = 1.0, True
     one.until(lambda: not one.watcher.followed)
-    assert followed.claim is None
+    assert gone.claim is None
 
 
 def test_a_compaction_that_cannot_be_started(
@@ -138,12 +149,12 @@ def test_a_checkpoint_that_fails(
     path = log_of(tmp_path / "chat.jsonl", user("hello"))
     fails = [False]
 
-    def made(path: Path) -> checkpointing.WatchedCheckpoint | None:
+    def made(path: Path, ended: float) -> tuple[CheckpointMade | None, list[str]]:
         if fails[0]:
             raise OSError(28, "No space left on device")
-        return checkpointing.checkpoint(path)
+        return checkpointing.checkpoint(path, ended)
 
-    monkeypatch.setattr(watcher, "checkpoint", made)
+    monkeypatch.setattr(followed, "checkpoint", made)
     one = watched(path, checkpoints=True)
     one.until(lambda: one.messages() == [1])
     for number in range(4):
