@@ -258,7 +258,8 @@ ORDER BY missed DESC, a.transcript_id, a.n
             ),
             """
 SELECT strftime(ts, '%Y-%m-%d') AS day, count(DISTINCT transcript_id) AS sessions, count(*) AS requests,
-    sum(input)::BIGINT AS input, sum(cached)::BIGINT AS cached, sum(output)::BIGINT AS output, round(sum(cost), 6) AS cost
+    sum(input)::BIGINT AS input, sum(cached)::BIGINT AS cached, sum(output)::BIGINT AS output,
+    round(sum(cost), 6) AS cost
 FROM REQUESTED
 GROUP BY day
 ORDER BY day
