@@ -141,6 +141,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--focus", "Lines with these words count more in the summary.", "TEXT"),
         Flag("-f --follow", "Keep printing what is added to the log, until Ctrl-C."),
         Flag("--for", "For schema: the provider.", "openai|anthropic|gemini"),
+        Flag("--fold", "Write files anew that have rows which count no more, for programs that read all files."),
         Flag(
             "--force",
             "Also if the command would do nothing, or refuse.",
@@ -276,6 +277,7 @@ FLAGS: dict[str, Flag] = {
         Flag("--overhead", "Tokens of a request besides messages and tools (12k).", "N"),
         Flag("--own", "The log is yours: write to it itself, whatever program it seems to be of."),
         Flag("--parquet", "Write the rows as Parquet to this new file; - for standard output.", "FILE", writes=True),
+        Flag("--part", "The sources of one of N runs side by side: 2/8.", "I/N"),
         Flag("--pick", "Choose one on the terminal, and print its path."),
         Flag("--plain", "The draft as a conversation: [TIME] NAME: TEXT."),
         Flag("--planning", "The conversation about the forgetting; it leaves too.", "N,..."),
@@ -316,14 +318,9 @@ FLAGS: dict[str, Flag] = {
         ),
         Flag("--run", "Start the agent instead of printing the line."),
         Flag("--schema", "List the columns of the tables, or of those that are named."),
+        Flag("--scout", "With a table for Inspect Scout; for the whole dataset, from the start."),
         Flag("--serve", "Answer scrapes on this address until Ctrl-C (127.0.0.1:9108).", "[HOST:]PORT"),
         Flag("--set", "An option of the function, or a key of the config; may be repeated.", "KEY=VALUE"),
-        Flag(
-            "--shards",
-            "For ingest: files of each table in a new dataset. For map: parts of the ledger (default 64).",
-            "N",
-            least=1,
-        ),
         Flag("--short", "One line, for a shell prompt or Claude Code's statusLine."),
         Flag("--sidecar", "The sidecar folder, if not beside the log.", "DIR", writes=True),
         Flag(

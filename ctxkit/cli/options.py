@@ -168,7 +168,10 @@ class FleetEngine(StrEnum):
 class ForIngest:
     """For ingest."""
 
+    part: str | None = None
     redact: bool = False
+    scout: bool = False
+    fold: bool = False
     keep_missing: bool = False
     dry_run: bool = False
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import operator
 import os
 import queue
 import re
@@ -17,26 +18,31 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadQuery, CtxkitError, ReadFailed, reason_of
-from ctxkit.fleet.dataset import TEMPORARY, Dataset
-from ctxkit.fleet.sources import file_system, named_errors
+from ctxkit.fleet.dataset import Dataset, allow_files
+from ctxkit.fleet.parts import DatasetParts
+from ctxkit.fleet.sources import file_system
 from ctxkit.fleet.tables import TABLES, arrow, missing, schema
 from ctxkit.fleet.views import VIEWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PARQUET = ".parquet"
+OWN = re.compile(r"[a-z]+(/[\w.-]+=[\w.-]+){2}/[\w-]+\.parquet")
+"""How a file of a dataset is named: below it, not above."""
+PART, OF_PARTS = "_part", "_of_parts"
+"""The column with a row's part, and what the name of a table with it ends with: for a view, not for a question."""
+TRIES = 5
+"""How often a dataset is opened anew, if it is folded meanwhile."""
 ROWS = 2048
 """Rows of a batch."""
 AHEAD = 4
 """Batches that wait for the reader."""
-SPARE = 64
-"""Files that may be opened besides those of the dataset."""
 PATIENCE = 2.0
 """Seconds to wait for a query that was stopped. A single call of a function may go on for longer."""
 MEMORY = "25%"
@@ -117,8 +123,11 @@ class Database:
         """
         made = cls(memory)
         for name in TABLES:
-            given = tables.get(name)
-            made._connection.register(name, schema(name).empty_table() if given is None else given)
+            given = schema(name).empty_table() if name not in tables else tables[name]
+            made._connection.register(name if PART not in given.schema.names else f"{name}{OF_PARTS}", given)
+            if PART in given.schema.names:
+                columns = ", ".join(f'"{one.name}"' for one in TABLES[name])
+                made._connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM {name}{OF_PARTS}")  # noqa: S608
         made._closed()
         return made
 
@@ -130,7 +139,8 @@ class Database:
         Raises what `of_tables` raises, and ReadFailed for a file that cannot be opened.
         """
         paths = {name: [os.path.abspath(path) for path in some] for name, some in files.items()}
-        made = cls.of_tables({name: _opened(name, some) for name, some in paths.items()}, memory)
+        tables = {name: _opened(name, [(path, "") for path in some]) for name, some in paths.items()}
+        made = cls.of_tables(tables, memory)
         made._files = paths
         return made
 
@@ -142,9 +152,17 @@ class Database:
         """
         dataset = Dataset(place)
         dataset.opened()
-        if dataset.remote:
-            return cls.of_tables({name: _remote(dataset, name) for name in TABLES}, memory)
-        return cls.of_files({name: _own_files(dataset.path(name)) for name in TABLES}, memory)
+        for left in reversed(range(TRIES)):
+            parts = DatasetParts(dataset.parts())
+            try:
+                made = cls.of_tables({name: _live(dataset, parts, name) for name in TABLES}, memory)
+            except ReadFailed as error:
+                if not left or not isinstance(error.__cause__, FileNotFoundError):
+                    raise
+                continue  # it was folded into another one meanwhile
+            made._files = {name: [dataset.path(one) for one, _ in _own_files(dataset, parts, name)] for name in TABLES}
+            return made
+        raise AssertionError
 
     def _closed(self) -> None:
         """Add the views, and lock everything."""
@@ -288,10 +306,10 @@ class Database:
             return BadQuery(f"{_word(sql)} does not only read: nothing was changed", READ_HINT)
         if damaged := _DAMAGED.search(text):
             where, why = (
-                self._damaged_file(damaged[1]),
+                self._damaged_file(damaged[1].removesuffix(OF_PARTS)),
                 _WHERE.sub("", damaged[2].strip()).partition("\n")[0].rstrip("."),
             )
-            text = f"{where or damaged[1]}: the dataset cannot be read: {why}"
+            text = f"{where or damaged[1].removesuffix(OF_PARTS)}: the dataset cannot be read: {why}"
             return ReadFailed(text, "remove the dataset's folder, and ctxkit fleet ingest makes it again")
         if _OUTSIDE.search(text):
             named = re.search(r'"([^"]+)"', text)
@@ -389,56 +407,52 @@ class _Pieces(io.RawIOBase):
         return held
 
 
-def _own_files(folder: str) -> list[str]:
-    """The Parquet files of a table: whole ones, and no links, which may lead anywhere."""
-    try:
-        if os.path.islink(folder):
-            return []
-        with os.scandir(folder) as entries:
-            found = [one.path for one in entries if one.is_file(follow_symlinks=False)]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise ReadFailed(f"{folder}: cannot read: {reason_of(error)}") from error
-    return sorted(one for one in found if one.endswith(PARQUET) and not os.path.basename(one).startswith(TEMPORARY))
+def _own_files(dataset: Dataset, parts: DatasetParts, table: str) -> list[tuple[str, str]]:
+    """The Parquet files of a table, each with its part; no links, which may lead anywhere."""
+    named = [(file, part) for part, held in parts.all.items() for file in held.files if OWN.fullmatch(file)]
+    return [(file, part) for file, part in named if file.startswith(f"{table}/") and not dataset.has_link(file)]
 
 
-def _opened(table: str, paths: Sequence[str]) -> Any:
-    """Parquet files as one dataset of Arrow, open. Raises ReadFailed."""
+def _live(dataset: Dataset, parts: DatasetParts, table: str) -> Any:
+    """A table of a dataset as one dataset of Arrow, open: the rows that count. Raises ReadFailed."""
+    files = _own_files(dataset, parts, table)
+    dead = {part: ids for part in {part for _, part in files} if (ids := parts.dead_ids(part))}
+    found = _opened(table, [(dataset.path(file), part) for file, part in files], dataset.remote, bool(dead))
+    if not dead:
+        return found
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    old = [(pc.field(PART) == part) & pc.field("transcript_id").isin(pa.array(ids)) for part, ids in dead.items()]
+    return found.filter(~reduce(operator.or_, old))
+
+
+def _opened(table: str, paths: Sequence[tuple[str, str]], remote: bool = False, parts: bool = False) -> Any:
+    """Parquet files as one dataset of Arrow, open, with the part of each as a column, if asked. Raises ReadFailed."""
     pa = arrow()
     import pyarrow.dataset
 
-    _allow_files(len(paths))
-    form, fragments = pyarrow.dataset.ParquetFileFormat(), []
-    for path in paths:
+    allow_files(len(paths))
+    form, fragments, whole = pyarrow.dataset.ParquetFileFormat(), [], schema(table)
+    for path, part in paths:
+        said = pyarrow.dataset.field(PART) == part if parts else None
         try:
-            fragments.append(form.make_fragment(pa.OSFile(path)))
+            if remote:
+                fs, name = file_system(path)
+                fragments.append(form.make_fragment(name, _arrow_files(fs), said))
+            else:
+                fragments.append(form.make_fragment(pa.OSFile(path), partition_expression=said))
         except OSError as error:
             raise ReadFailed(f"{path}: cannot read: {reason_of(error)}") from error
-    return pyarrow.dataset.FileSystemDataset(fragments, schema(table), form)
+    fields = whole.append(pa.field(PART, pa.string())) if parts else whole
+    return pyarrow.dataset.FileSystemDataset(fragments, fields, form)
 
 
-def _allow_files(more: int) -> None:
-    """So many more open files, as far as the system lets a process have them."""
-    import resource
+def _arrow_files(fs: Any) -> Any:
+    """A file system of fsspec as Arrow's."""
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = len(os.listdir("/dev/fd")) + more + SPARE
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard < 0 else min(needed, hard), hard))
-
-
-def _remote(dataset: Dataset, table: str) -> Any:
-    """A table of a dataset behind a URL: Arrow reads the columns and rows that a query asks for."""
-    import pyarrow.dataset
-
-    place = dataset.path(table)
-    fs, path = file_system(place)
-    with named_errors(place):
-        found = fs.ls(path, detail=False) if fs.exists(path) else []
-        files = sorted(one for one in found if one.endswith(PARQUET))
-        return pyarrow.dataset.dataset(files, schema=schema(table), format="parquet", filesystem=fs)
+    return PyFileSystem(FSSpecHandler(fs))
 
 
 def _library() -> Any:

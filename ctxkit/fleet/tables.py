@@ -168,7 +168,7 @@ SCOUT_COLUMNS = (
     TableColumn("events", "text",
                 "Inspect's list of events: compactions and trims, without those that were undone.", json=True),
 )  # fmt: skip
-"""The columns of the table that Inspect Scout reads, of the types that it checks; only a dataset asked for has it."""
+"""The columns of the table that Inspect Scout reads, of the types that it checks. A dataset has it if it was asked."""
 COLUMNS = TABLES | {SCOUT: SCOUT_COLUMNS}
 """Table -> its columns, with Scout's."""
 

@@ -18,8 +18,9 @@ DEADLINE = 5.0
 _FIRST, _LONGEST = 0.0005, 0.02
 
 
-def lock(fd: int, name: str, deadline: float = DEADLINE) -> None:
-    """Lock a file exclusively; closing `fd` unlocks it. Raises Locked after `deadline` seconds, WriteFailed.
+def lock(fd: int, name: str, deadline: float = DEADLINE, kind: int = fcntl.LOCK_EX) -> None:
+    """Lock a file, exclusively unless `kind` is LOCK_SH; closing `fd` unlocks it. Raises Locked after `deadline`
+    seconds, WriteFailed.
 
     flock and not lockf, because a lock of lockf is lost when any descriptor of the file is closed.
     """
@@ -27,7 +28,7 @@ def lock(fd: int, name: str, deadline: float = DEADLINE) -> None:
     pause = _FIRST
     while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
             return
         except OSError as error:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EINTR):

@@ -2,7 +2,7 @@
 
 Whole processes; wall clock, processor time and peak memory. The sessions have the shape of Claude Code, and sizes as
 real ones: half are below 90 KB, one in a hundred is above 1.5 MB, the mean is some 200 KB. The datasets by one process,
-by two and by Ray are compared byte by byte. `--ray PYTHON` names one in whose environment the extra `fleet-ray` is.
+by two and by Ray are compared row by row. `--ray PYTHON` names one in whose environment the extra `fleet-ray` is.
 agentsview and session-recall are installed from PyPI into `--peers DIR`, unless they are there, or into a temporary
 folder; where that fails, their cells say so. `--write` puts the table into docs/performance.md, with a line about the
 machine.
@@ -149,7 +149,7 @@ print(duckdb.sql(f'''select type, count(*), sum(length(message::varchar)) from r
 SQL = """
 import duckdb, sys
 print(duckdb.sql(f'''select role, count(*), sum(length(text)), sum(tokens)
-    from read_parquet('{sys.argv[1]}/messages/*.parquet') group by 1''').fetchall())
+    from read_parquet('{sys.argv[1]}/messages/**/*.parquet') group by 1''').fetchall())
 """
 """The same of a dataset."""
 
@@ -233,7 +233,7 @@ def measured(count: int, place: Path, others: Mapping[str, Path], ray: str) -> l
 
 
 HEAD = (
-    "sessions", "source", "ingest, 1 process", "ingest, 2", "ingest, Ray, 2", "their bytes", "peak, a process",
+    "sessions", "source", "ingest, 1 process", "ingest, 2", "ingest, Ray, 2", "their rows", "peak, a process",
     "dataset", "nothing changed", "1 % more", "`read_json`", "the same in SQL", "agentsview: index, its size",
     "session-recall: a search",
 )  # fmt: skip

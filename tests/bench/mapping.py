@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import resource
 import shutil
@@ -21,6 +22,7 @@ from pathlib import Path
 from tests.bench.__main__ import ROOT
 from tests.bench.pages import machine, put
 from tests.bench.transcripts import fill
+from tests.fleet.folders import rows_of
 
 PAGE = ROOT / "docs/fleet.md"
 BEGIN, END = "<!-- written by `just bench-map --write` -->", "<!-- end of map -->"
@@ -52,11 +54,9 @@ def timed(words: list[str], cache: Path) -> tuple[float, float]:
 
 
 def digest(path: Path) -> str:
-    """Of a file, or of the files of a folder by name; what a dataset says of times is no row."""
-    found = hashlib.sha256()
-    for one in [path] if path.is_file() else sorted(path.glob("*/*.parquet")):
-        found.update(f"{one.name}\n".encode() + hashlib.sha256(one.read_bytes()).digest())
-    return found.hexdigest()
+    """Of a file, or of the rows of a dataset."""
+    data = path.read_bytes() if path.is_file() else json.dumps(rows_of(path)).encode()
+    return hashlib.sha256(data).hexdigest()
 
 
 def table(counts: tuple[int, ...], mean: int, ray: str) -> Iterator[str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet
 
+from ctxkit.fleet.dataset import Dataset
+from ctxkit.fleet.parts import DatasetParts
 from ctxkit.fleet.tables import TABLES
 from tests.fleet.test_rows import GUIDE
 
@@ -35,24 +37,21 @@ def chat(k: int, size: int = 3) -> bytes:
     return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
 
 
-def rows_of(dataset: Path) -> dict[str, list[str]]:
-    """All rows of a dataset, by table, as a query sees them; in no order."""
-    found = {}
-    for name in TABLES:
-        some = [pyarrow.parquet.read_table(file).to_pylist() for file in sorted((dataset / name).glob("*.parquet"))]
-        found[name] = sorted(json.dumps(row, sort_keys=True, default=str) for one in some for row in one)
-    return found
+def rows_of(folder: Path) -> dict[str, list[str]]:
+    """All rows of a dataset that count, by table; in no order."""
+    parts = DatasetParts(Dataset(str(folder)).parts())
+    found: dict[str, list[str]] = {name: [] for name in TABLES}
+    for name, part in parts.all.items():
+        dead = set(parts.dead_ids(name))
+        for file in part.files:
+            for row in pyarrow.parquet.ParquetFile(folder / file).read().to_pylist():
+                if row["transcript_id"] not in dead:
+                    text = json.dumps(row, sort_keys=True, default=str)
+                    found.setdefault(file.partition("/")[0], []).append(text)
+    return {name: sorted(some) for name, some in found.items()}
 
 
-def bytes_of(dataset: Path) -> dict[str, str]:
-    """Parquet file -> digest; without shards that lost all their sources, whose files have no rows."""
-    full = {
-        file.name
-        for file in (dataset / "transcripts").glob("*.parquet")
-        if pyarrow.parquet.read_metadata(file).num_rows
-    }
-    return {
-        file.relative_to(dataset).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(dataset.rglob("*.parquet"))
-        if file.name in full
-    }
+def bytes_of(folder: Path) -> dict[str, str]:
+    """Parquet file of a dataset -> digest."""
+    found = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*.parquet"))}
+    return {file.relative_to(folder).as_posix(): digest for file, digest in found.items()}

@@ -36,7 +36,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     for name, rows in found.items():
         half = len(rows) // 2
         for k, some in enumerate((rows[:half], rows[half:])):
-            path = folder / name / f"shard-{k}.parquet"
+            path = folder / name / f"{k}.parquet"
             path.parent.mkdir(exist_ok=True)
             pq.write_table(table(name, some), path)
             made.setdefault(name, []).append(path)
@@ -429,13 +429,13 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (1, 2):
         Plan(f"s{seed}", seed).talk(2, 4).write(folder)
     made = tmp_path_factory.mktemp("made") / "dataset"
-    ingest([str(folder)], str(made), shards=2, jobs=1)
+    ingest([str(folder)], str(made), jobs=1)
     return made
 
 
 def test_a_dataset(dataset: Path) -> None:
     """All its rows are there."""
-    rows = sum(pq.read_table(path).num_rows for path in (dataset / "messages").glob("*.parquet"))
+    rows = sum(pq.read_table(path).num_rows for path in (dataset / "messages").rglob("*.parquet"))
     with Database.of_dataset(str(dataset)) as database:
         assert answer(database, "SELECT count(*) FROM messages") == [(rows,)]
         assert len(answer(database, "FROM transcripts")) == 2
@@ -447,7 +447,7 @@ def test_while_an_ingest_writes(tmp_path: Path) -> None:
     folder.mkdir()
     plan = Plan("grows", 1).talk(2, 4)
     plan.write(folder)
-    ingest([str(folder)], str(place), shards=1, jobs=1)
+    ingest([str(folder)], str(place), jobs=1)
     sizes, failed = [plan.n], list[BaseException]()
 
     def write() -> None:
@@ -455,7 +455,7 @@ def test_while_an_ingest_writes(tmp_path: Path) -> None:
             for _ in range(12):
                 plan.talk(1, 3).write(folder)
                 sizes.append(plan.n)
-                ingest([str(folder)], str(place), shards=1, jobs=1)
+                ingest([str(folder)], str(place), jobs=1)
         except BaseException as error:
             failed.append(error)
 
@@ -475,6 +475,37 @@ def test_while_an_ingest_writes(tmp_path: Path) -> None:
         assert answer(database, "SELECT count(*) FROM messages") == [(sizes[-1],)]
 
 
+def test_rows_that_count_no_more(tmp_path: Path) -> None:
+    """A session that changed has its new rows alone, one that is gone has none, in tables and views; here and far."""
+    folder, place = tmp_path / "logs", tmp_path / "dataset"
+    folder.mkdir()
+    plans = [Plan(f"s{seed}", seed).talk(2, 4) for seed in range(6)]
+    paths = [plan.write(folder) for plan in plans]
+    ingest([str(folder)], str(place))
+    plans[0].talk(1, 3).write(folder)
+    paths[1].unlink()
+    ingest([str(folder)], str(place))
+    wanted = [(plan.n,) for plan in sorted((plans[0], *plans[2:]), key=lambda plan: plan.n)]
+    fsspec = pytest.importorskip("fsspec", reason="the extra `fleet` is not installed")
+    fsspec.filesystem("memory").put(str(place), "/sets/changed", recursive=True)
+    for at in (str(place), "memory://sets/changed"):
+        with Database.of_dataset(at) as database:
+            assert answer(database, "SELECT count(*) FROM messages GROUP BY transcript_id ORDER BY 1") == wanted
+            assert answer(database, "SELECT count(*) FROM transcripts WHERE source_id = 's1'") == [(0,)]
+            assert [name for name, *_ in answer(database, "DESCRIBE ops")] == [one.name for one in TABLES["ops"]]
+            assert answer(database, "SELECT sum(results) > 0 FROM tools_by_use") == [(True,)]
+
+
+def test_a_file_that_is_gone(dataset: Path, tmp_path: Path) -> None:
+    """A dataset whose ledger names a file that somebody removed is damaged."""
+    copy = tmp_path / "dataset"
+    shutil.copytree(dataset, copy)
+    for path in (copy / "messages").rglob("0*.parquet"):
+        path.unlink()
+    with pytest.raises(ReadFailed, match="cannot read"):
+        Database.of_dataset(str(copy))
+
+
 @pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])
 def test_links_in_a_dataset(whole: bool, dataset: Path, tmp_path: Path) -> None:
     """What a link in it leads to is not read: neither a file of rows nor a folder of them."""
@@ -486,8 +517,10 @@ def test_links_in_a_dataset(whole: bool, dataset: Path, tmp_path: Path) -> None:
         (copy / "messages").symlink_to(elsewhere)
     else:
         (copy / "messages").mkdir()
-        for path in elsewhere.iterdir():
-            (copy / "messages" / path.name).symlink_to(path)
+        for path in elsewhere.rglob("*.parquet"):
+            link = copy / "messages" / path.relative_to(elsewhere)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(path)
     with Database.of_dataset(str(copy)) as database:
         assert answer(database, "FROM messages") == []
         with pytest.raises(BadQuery):
@@ -509,7 +542,7 @@ def test_a_dataset_behind_a_url(dataset: Path) -> None:
         ):
             assert answer(far, sql) == answer(near, sql)
         with pytest.raises(BadQuery):
-            answer(far, "SELECT * FROM read_parquet('memory://sets/one/messages/shard-0000.parquet')")
+            answer(far, "SELECT * FROM read_parquet('memory://sets/one/messages/x.parquet')")
 
 
 def test_no_dataset(tmp_path: Path) -> None:

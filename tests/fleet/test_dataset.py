@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from ctxkit.errors import BadDataset, Locked, NoSuchLog
 from ctxkit.fleet import dataset as module
-from ctxkit.fleet.dataset import Dataset, DatasetHead, SourceEntry, shard_name, shard_of
-from ctxkit.fleet.tables import SCHEMA, TABLES
+from ctxkit.fleet.dataset import HEAD, LEDGER, Dataset, DatasetHead, Part, SourceEntry, allow_files, part_name, share_of
+from ctxkit.fleet.tables import SCHEMA
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Dataset:
     """A new dataset without rows."""
     found = Dataset(str(tmp_path / "dataset"))
-    found.begin(DatasetHead(shards=2))
+    found.begin(DatasetHead(redact=True))
     return found
 
 
 def test_head(made: Dataset) -> None:
     """What it was made with is read again; a place without anything has none."""
-    assert made.head() == made.opened() == DatasetHead(shards=2)
+    assert made.head() == made.opened() == DatasetHead(redact=True)
     assert Dataset(made.place + "x").head() is None
     with pytest.raises(NoSuchLog):
         Dataset(made.place + "x").opened()
@@ -33,7 +35,11 @@ def test_head(made: Dataset) -> None:
 def test_another_schema(made: Dataset) -> None:
     """A dataset of another version says what to do; damage and other folders too."""
     place = Path(made.path("ctxkit.json"))
-    for text in (json.dumps({"ctxkit_schema": SCHEMA - 1, "shards": 2}), "{", '{"shards": "x", "ctxkit_schema": 1}'):
+    for text in (
+        json.dumps({"ctxkit_schema": SCHEMA - 1, "redact": False}),
+        "{",
+        '{"redact": "x", "ctxkit_schema": 2}',
+    ):
         place.write_text(text)
         with pytest.raises(BadDataset) as raised:
             made.head()
@@ -44,15 +50,40 @@ def test_another_schema(made: Dataset) -> None:
 
 
 def test_ledger(made: Dataset) -> None:
-    """Entries are kept in order; a damaged one is refused."""
-    entries = {name: SourceEntry("s", "d", 3, 1) for name in ("b", "\udcff.jsonl")}  # a name need not be UTF-8
-    entries["a"] = SourceEntry("", "", 3, 1, failed=True)
-    made.write_ledger(1, entries)
-    assert made.ledger(1) == entries and list(made.ledger(1)) == ["a", "b", "\udcff.jsonl"]
-    assert made.ledger(0) == {}
-    Path(made.path("ledger", "shard-0001.json")).write_text("[")
-    with pytest.raises(BadDataset):
-        made.ledger(1)
+    """A part is kept as it is; a damaged one is refused, and nothing else is a part."""
+    sources = {name: SourceEntry("s", "d", 3, 1) for name in ("b", "\udcff.jsonl")}  # a name need not be UTF-8
+    part = Part(sources | {"a": SourceEntry("", "", 3, 1, failed=True)}, ["gone"], ["messages/x.parquet"])
+    made.write_part("00000001-00001", part)
+    made.write(b"{", LEDGER, "other.json")
+    assert made.parts() == {"00000001-00001": part}
+    Path(made.path("ledger", "00000001-00001.json")).write_text("[")
+    with pytest.raises(BadDataset, match=r"00000001-00001\.json is damaged"):
+        made.parts()
+
+
+def test_remove_part(made: Dataset) -> None:
+    """Its files go; one that is gone already is no error."""
+    file = "messages/month=1/source=x/00000001-00001.parquet"
+    made.write(b"x", *file.split("/"))
+    part = Part(files=[file, "messages/none"])
+    made.write_part("00000001-00001", part)
+    made.remove_part("00000001-00001", part)
+    assert made.parts() == {} and not Path(made.path(file)).exists()
+
+
+def test_names_of_parts() -> None:
+    """Later ones come later; a share is told."""
+    names = [part_name(1, 2), part_name(2, 1, "2of8"), part_name(2, 10, "2of8"), part_name(10, 1)]
+    assert names == sorted(names) and [share_of(name) for name in names] == ["", "2of8", "2of8", ""]
+
+
+def test_has_link(made: Dataset, tmp_path: Path) -> None:
+    """A file, or a folder on the way to it; not what leads to the dataset."""
+    made.write(b"x", "messages", "a", "x")
+    (tmp_path / "way").symlink_to(tmp_path)
+    assert not Dataset(str(tmp_path / "way/dataset")).has_link("messages/a/x")
+    Path(made.path("messages", "b")).symlink_to("a")
+    assert made.has_link("messages/b/x")
 
 
 def test_replaced_as_a_whole(made: Dataset) -> None:
@@ -71,23 +102,37 @@ def test_replaced_as_a_whole(made: Dataset) -> None:
 
 
 def test_alone(made: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second writer is refused; what a killed one left is removed."""
+    """A second writer is refused; those of two shares are not, beside each other."""
     monkeypatch.setattr(module, "PATIENCE", 0.01)
-    left = Path(made.path("messages", ".ctxkit-left"))
-    left.write_bytes(b"half")
-    with made.alone(), pytest.raises(Locked), made.alone():
-        pass
-    assert not left.exists()
+    for first, second, refused in (
+        ("", "", True), ("", "1of2", True), ("1of2", "", True), ("1of2", "1of2", True), ("1of2", "2of2", False),
+    ):  # fmt: skip
+        with made.alone(first), ExitStack() as stack:
+            if refused:
+                stack.enter_context(pytest.raises(Locked))
+            stack.enter_context(made.alone(second))
 
 
-def test_shard_of() -> None:
-    """The same for a name at all times, and spread over all."""
-    assert [shard_of(name, 64) for name in ("/a.jsonl", "s3://b/c")] == [0, 18]
-    assert {shard_of(f"/{k}", 8) for k in range(100)} == set(range(8))
-    assert shard_name(7) == "shard-0007"
+def test_sweep(made: Dataset) -> None:
+    """What a killed run left is removed, by one of the same share or of all; what counts stays."""
+    names = [part_name(1, 1), part_name(2, 1), part_name(2, 1, "1of2"), part_name(2, 1, "2of2")]
+    for name in names:
+        made.write(b"x", "messages", "month=1", f"{name}.parquet")
+        made.write(b"x", "messages", "month=1", f".ctxkit-{name}.parquet-x")
+    made.write(b"x", ".ctxkit-ctxkit.json-x")
+
+    def left() -> list[str]:
+        return sorted(path.name for path in Path(made.place).rglob("*") if path.is_file() and path.name != HEAD)
+
+    before = left()
+    made.sweep("2of2", names[:1])
+    assert left() == [one for one in before if "2of2" not in one]
+    made.sweep("", names[:1])
+    assert left() == [f"{names[0]}.parquet"]
 
 
-def test_glob(made: Dataset) -> None:
-    """What a query reads; every table has its folder."""
-    assert all(Path(made.glob(name)).parent.is_dir() for name in TABLES)
-    assert Dataset("s3://b/d/").glob("ops") == "s3://b/d/ops/*.parquet"
+def test_allow_files() -> None:
+    """The limit is raised as far as it may be, never lowered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allow_files(1)
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (soft, hard)

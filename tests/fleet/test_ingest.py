@@ -8,15 +8,17 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import fsspec
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
-from ctxkit.errors import BadDataset, CannotCreate, NoSuchLog, Usage
-from ctxkit.fleet.ingest import Ingested, ingest
+from ctxkit.errors import BadDataset, CannotCreate, NoSuchLog
+from ctxkit.fleet.ingest import Ingest, Ingested, SourceShare, ingest
 from ctxkit.fleet.rows import transcript_id
 from ctxkit.fleet.tables import TABLES
 from tests.effort import examples
@@ -25,9 +27,9 @@ from tests.formats.codex import pages
 from tests.formats.codex.logs import raw as codex
 
 
-def run(folder: Path, dataset: Path, **options: object) -> Ingested:
+def run(folder: Path, dataset: Path, jobs: int = 1, **asked: Any) -> Ingested:
     """Ingest a folder."""
-    return ingest([str(folder)], str(dataset), **{"shards": 4, **options})  # type: ignore[arg-type]  # any option
+    return ingest([str(folder)], str(dataset), Ingest(**asked), jobs=jobs)
 
 
 def counts(found: Ingested) -> tuple[int, int, int, int]:
@@ -53,12 +55,15 @@ def test_new_and_again(tmp_path: Path) -> None:
     assert bytes_of(dataset) == before
 
 
-def test_processes_make_no_difference(tmp_path: Path) -> None:
-    """One or three: the same bytes."""
+def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One, or three with a part for each log: the same rows."""
+    monkeypatch.setattr("ctxkit.fleet.ingest.SMALLEST", 1)
+    monkeypatch.setattr("ctxkit.fleet.ingest.LARGEST", 1)
     folder = logs(tmp_path / "logs")
     run(folder, tmp_path / "one")
     run(folder, tmp_path / "three", jobs=3)
-    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "three")
+    assert len(list((tmp_path / "three/ledger").iterdir())) == 12
+    assert rows_of(tmp_path / "one") == rows_of(tmp_path / "three")
 
 
 STEPS = st.lists(
@@ -69,7 +74,7 @@ STEPS = st.lists(
 @settings(max_examples=examples(100), deadline=None)
 @given(STEPS)
 def test_as_a_fresh_one(tmp_path_factory: pytest.TempPathFactory, steps: Sequence[tuple[str, int]]) -> None:
-    """Law: after any changes of the sources, the tables are byte for byte those of a fresh ingest."""
+    """Law: after any changes of the sources, the rows are those of a fresh ingest; once folded, in the files too."""
     root = tmp_path_factory.mktemp("law")
     folder = logs(root / "logs", 8)
     run(folder, root / "dataset")
@@ -92,13 +97,19 @@ def test_as_a_fresh_one(tmp_path_factory: pytest.TempPathFactory, steps: Sequenc
             Log.open(path).mark(f"{k}")
         run(folder, root / "dataset")
     run(folder, root / "fresh")
-    assert bytes_of(root / "dataset") == bytes_of(root / "fresh")
+    fresh = rows_of(root / "fresh")
+    assert rows_of(root / "dataset") == fresh
+    run(folder, root / "dataset", fold=True)
+    assert rows_of(root / "dataset") == fresh
+    for name, rows in fresh.items():
+        whole = [pyarrow.parquet.ParquetFile(file) for file in (root / "dataset" / name).rglob("*.parquet")]
+        assert sum(file.metadata.num_rows for file in whole) == len(rows)
 
 
 def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A source whose size and time are as they were is not opened; one with the same bytes is not parsed."""
     hour = 3600 * 10**9  # by the time of the bytes alone: all these files were made just now
-    monkeypatch.setattr("ctxkit.fleet.shards.settled", lambda found: found.st_mtime_ns < time.time_ns() - hour)
+    monkeypatch.setattr("ctxkit.fleet.parts.settled", lambda found: found.st_mtime_ns < time.time_ns() - hour)
     folder, dataset = logs(tmp_path / "logs"), tmp_path / "dataset"
     old(folder)
     os.utime(folder / "000.jsonl")  # changed just now: not trusted yet
@@ -248,7 +259,7 @@ def test_redact(tmp_path: Path) -> None:
     with pytest.raises(BadDataset):
         run(folder, dataset)
     with pytest.raises(BadDataset):
-        run(folder, dataset, redact=True, shards=8)
+        run(folder, dataset, redact=True, scout=True)
 
 
 def test_dry_run(tmp_path: Path) -> None:
@@ -266,7 +277,7 @@ def test_nothing_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     run(tmp_path / "empty", tmp_path / "dataset")
     assert rows_of(tmp_path / "dataset") == {name: [] for name in TABLES}
-    assert all(list((tmp_path / "dataset" / name).glob("*.parquet")) for name in TABLES)
+    assert all(list((tmp_path / "dataset" / name).rglob("*.parquet")) for name in TABLES)
 
 
 def test_the_dataset_below_the_logs(tmp_path: Path) -> None:
@@ -276,10 +287,47 @@ def test_the_dataset_below_the_logs(tmp_path: Path) -> None:
     assert counts(run(folder, folder / "dataset")) == (0, 0, 2, 0)
 
 
-def test_shards(tmp_path: Path) -> None:
-    """A number that cannot be."""
-    with pytest.raises(Usage):
-        run(logs(tmp_path / "logs", 1), tmp_path / "dataset", shards=0)
+def test_shares(tmp_path: Path) -> None:
+    """Runs for shares of the sources, also side by side, make the rows of one run; each removes what is gone of its."""
+    folder, dataset = logs(tmp_path / "logs"), tmp_path / "dataset"
+    found = [run(folder, dataset, share=SourceShare(k, 3)) for k in (1, 2, 3)]
+    assert sum(one.new for one in found) == 12 and all(one.new < 12 for one in found)
+    run(folder, tmp_path / "one")
+    assert rows_of(dataset) == rows_of(tmp_path / "one")
+    (folder / "001.jsonl").unlink()
+    (folder / "002.jsonl").write_bytes(chat(70))
+    found = [run(folder, dataset, share=SourceShare(k, 2)) for k in (1, 2)]
+    assert (sum(one.removed for one in found), sum(one.changed for one in found)) == (1, 1)
+    assert counts(run(folder, dataset)) == (0, 0, 11, 0)
+    run(folder, tmp_path / "two")
+    assert rows_of(dataset) == rows_of(tmp_path / "two")
+
+
+def test_many_runs_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small parts become one once they are many, and those of which most is dead are written again."""
+    monkeypatch.setattr("ctxkit.fleet.parts.SMALL_PARTS", 4)
+    folder, dataset = logs(tmp_path / "logs"), tmp_path / "dataset"
+    most = 0
+    for k in range(9):
+        (folder / f"{k:03}.jsonl").write_bytes(chat(k + 80, 4))
+        run(folder, dataset)
+        most = max(most, len(list((dataset / "ledger").iterdir())))
+    assert most == 4
+    run(folder, tmp_path / "fresh")
+    assert rows_of(dataset) == rows_of(tmp_path / "fresh")
+
+
+def test_a_table_for_scout(tmp_path: Path) -> None:
+    """Only if it is asked for when the dataset is made; its files have no rows that count no more."""
+    folder, dataset = logs(tmp_path / "logs"), tmp_path / "dataset"
+    run(folder, dataset, scout=True)
+    (folder / "003.jsonl").write_bytes(chat(60, 9))
+    run(folder, dataset)
+    found = [row for file in (dataset / "scout").iterdir() for row in pyarrow.parquet.read_table(file).to_pylist()]
+    assert len({row["transcript_id"] for row in found}) == len(found) == 12
+    assert sum("60: " in row["messages"] for row in found) == 1
+    run(folder, tmp_path / "plain")
+    assert not (tmp_path / "plain/scout").exists()
 
 
 def test_stores(tmp_path: Path) -> None:
@@ -287,14 +335,14 @@ def test_stores(tmp_path: Path) -> None:
     fs = fsspec.filesystem("memory")
     folder = logs(tmp_path / "logs", 6)
     fs.pipe({f"/store/logs/{path.name}": path.read_bytes() for path in folder.iterdir()})
-    found = ingest(["memory://store/logs"], "memory://store/dataset", shards=3)
+    found = ingest(["memory://store/logs"], "memory://store/dataset")
     assert counts(found) == (6, 0, 0, 0)
     fs.pipe("/store/logs/000.jsonl", chat(50))
-    found = ingest(["memory://store/logs"], "memory://store/dataset", shards=3)
+    found = ingest(["memory://store/logs"], "memory://store/dataset")
     assert counts(found) == (0, 1, 5, 0)
     fs.get("/store/dataset", str(tmp_path / "copy"), recursive=True)
     (folder / "000.jsonl").write_bytes(chat(50))
-    run(folder, tmp_path / "here", shards=3)
+    run(folder, tmp_path / "here")
     there, here = rows_of(tmp_path / "copy"), rows_of(tmp_path / "here")
     assert {name: len(some) for name, some in there.items()} == {name: len(some) for name, some in here.items()}
     assert len(there["messages"]) > 20

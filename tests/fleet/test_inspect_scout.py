@@ -1,4 +1,4 @@
-"""A real Inspect Scout reads `transcripts/` of a dataset, and scans it."""
+"""A real Inspect Scout reads `scout/` of a dataset, and scans it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.fleet.ingest import ingest
+from ctxkit.fleet.ingest import Ingest, ingest
 from tests.fleet.folders import logs, rows_of
 from tests.fleet.optional import library
 from tests.shared import SHARED
@@ -44,29 +44,29 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = logs(root / "logs", 6)
     (folder / "bad.json").write_text('{"a": 1}')
     more = [] if SHARED is None else [str(SHARED / name) for name in ("codex", "pi") if (SHARED / name).is_dir()]
-    ingest([str(folder), *more], str(root / "dataset"), shards=3)
+    ingest([str(folder), *more], str(root / "dataset"), Ingest(scout=True))
     return root / "dataset"
 
 
 def told(dataset: Path) -> dict[str, dict[str, Any]]:
     """Transcript -> its row."""
-    return {row["transcript_id"]: row for row in map(json.loads, rows_of(dataset)["transcripts"])}
+    return {row["transcript_id"]: row for row in map(json.loads, rows_of(dataset)["scout"])}
 
 
 def test_schema(dataset: Path) -> None:
     """Scout's own check has nothing to say."""
     from inspect_scout._transcript.database.schema import validate_transcript_schema
 
-    assert validate_transcript_schema(str(dataset / "transcripts")) == []
+    assert validate_transcript_schema(str(dataset / "scout")) == []
 
 
 def test_reader(dataset: Path) -> None:
-    """Its reader opens every transcript: every message is one of Inspect's, and our columns are metadata."""
+    """Its reader opens every transcript: every message is one of Inspect's."""
     from inspect_scout._transcript.database.factory import transcripts_view
     from inspect_scout._transcript.types import TranscriptContent
 
     async def read() -> dict[str, Any]:
-        view = transcripts_view(str(dataset / "transcripts"))
+        view = transcripts_view(str(dataset / "scout"))
         await view.connect()
         content = TranscriptContent(messages="all", events="all")
         return {info.transcript_id: await view.read(info, content) async for info in view.select()}
@@ -76,7 +76,7 @@ def test_reader(dataset: Path) -> None:
     for key, one in found.items():
         row = rows[key]
         assert (one.source_uri, one.model, one.error) == (row["source_uri"], row["model"], row["error"])
-        assert one.metadata["ctxkit_bytes"] == row["ctxkit_bytes"]
+        assert (one.date, one.message_count) == (row["date"], row["message_count"])
         assert [message.role for message in one.messages] == [m["role"] for m in json.loads(row["messages"])]
         assert len(one.events) == len(json.loads(row["events"]))
 
@@ -84,7 +84,7 @@ def test_reader(dataset: Path) -> None:
 def test_scan(dataset: Path, tmp_path: Path) -> None:
     """`scan` runs a scanner over all of them."""
     (tmp_path / "scanning.py").write_text(SCANNER)
-    words = [sys.executable, "scanning.py", str(dataset / "transcripts"), str(tmp_path / "scans")]
+    words = [sys.executable, "scanning.py", str(dataset / "scout"), str(tmp_path / "scans")]
     ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout.splitlines()[-1])

@@ -17,11 +17,11 @@ import pyarrow.parquet
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.fleet.dataset import LEDGER, TEMPORARY
-from ctxkit.fleet.ingest import ingest
+from ctxkit.fleet.dataset import TEMPORARY, Dataset
+from ctxkit.fleet.ingest import Ingest, ingest
 from ctxkit.fleet.tables import TABLES
 from tests.effort import part
-from tests.fleet.folders import bytes_of, chat, logs, rows_of
+from tests.fleet.folders import chat, logs, rows_of
 
 POINTS = 50
 CALLS: tuple[tuple[Any, str], ...] = (
@@ -33,7 +33,7 @@ CALLS: tuple[tuple[Any, str], ...] = (
 
 def run(folder: Path, dataset: Path) -> None:
     """Ingest a folder, in this process."""
-    ingest([str(folder)], str(dataset), shards=3)
+    ingest([str(folder)], str(dataset), Ingest(fold=True))
 
 
 def counted(action: Callable[[], None], kill: int | None = None) -> int:
@@ -90,15 +90,13 @@ def sources(rows: dict[str, list[str]]) -> dict[str, dict[str, list[str]]]:
 
 
 def readable(dataset: Path, old: dict[str, list[str]], new: dict[str, list[str]]) -> None:
-    """DuckDB reads every table by its pattern; each transcript has its old rows or its new ones, and none twice."""
+    """DuckDB reads every table by its pattern; each transcript has its old rows or its new ones in all tables."""
     for table in TABLES:
-        some = list((dataset / table).glob("*.parquet"))
-        if some:
+        if list((dataset / table).rglob("*.parquet")):
             duckdb.sql(f"select count(*) from read_parquet('{dataset}/{table}/**/*.parquet')").fetchall()
     before, after, now = sources(old), sources(new), sources(rows_of(dataset))
     for key, tables in now.items():
-        for table, rows in tables.items():
-            assert rows in (before.get(key, {}).get(table), after.get(key, {}).get(table)), (key, table)
+        assert tables in (before.get(key), after.get(key)), key
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +122,7 @@ def test_killed(tmp_path: Path, world: tuple[Path, Path, dict[str, list[str]]], 
     """At points spread over the whole run, of a first ingest and of one that changes a dataset."""
     root, folder, old = world
     run(folder, tmp_path / "fresh")
-    wanted, new = bytes_of(tmp_path / "fresh"), rows_of(tmp_path / "fresh")
+    new = rows_of(tmp_path / "fresh")
     trial = tmp_path / "trial"
 
     def begin() -> None:
@@ -143,8 +141,12 @@ def test_killed(tmp_path: Path, world: tuple[Path, Path, dict[str, list[str]]], 
         died += 1
         readable(trial, {} if first else old, new)
         run(folder, trial)
-        assert bytes_of(trial) == wanted, k
+        assert rows_of(trial) == new, k
         left = [path for path in trial.rglob(f"{TEMPORARY}*")]
         assert left == [], k
-        assert sum(len(json.loads(path.read_text())) for path in (trial / LEDGER).iterdir()) == 8
+        named = {file for part in Dataset(str(trial)).parts().values() for file in part.files}
+        there = {path.relative_to(trial).as_posix() for path in trial.rglob("0*.parquet")}
+        assert named == there, k
+        rows = sum(pyarrow.parquet.read_metadata(trial / file).num_rows for file in there)
+        assert rows == sum(map(len, new.values())), k
     assert died >= points - 2

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.errors import CannotCreate, ExitCode, Usage
+from ctxkit.errors import CannotCreate, ExitCode, Locked, Usage
 from ctxkit.fleet.engines import local
 from ctxkit.fleet.functions import FileRows, MapCall, call_of
-from ctxkit.fleet.mapping import SHARDS, DoneShards, run
+from ctxkit.fleet.mapping import DoneFiles, run
 from ctxkit.fleet.sources import SourceFile, listed
 from tests.fleet.mixed import filled
 
@@ -45,36 +45,33 @@ def test_order(tmp_path: Path) -> None:
     files, call = sources(filled(tmp_path / "logs", 12)), call_of("status", {})
     plain = list(run(call, files, Engine()))
     assert [file for file, _ in plain] == files
-    assert list(run(call, files, Engine(), DoneShards(tmp_path / "ledger", call))) == plain
+    assert list(run(call, files, Engine(), DoneFiles(tmp_path / "ledger", call))) == plain
     again = Engine()
-    assert list(run(call, files, again, DoneShards(tmp_path / "ledger", call))) == plain
+    assert list(run(call, files, again, DoneFiles(tmp_path / "ledger", call))) == plain
     assert again.did == []
 
 
-@pytest.mark.parametrize("end", [0, 1, 5, 13])  # of 14 files; which are in a shard depends on the folder's path
+@pytest.mark.parametrize("end", [0, 1, 5, 13])  # of 14 files
 def test_a_run_that_was_killed(tmp_path: Path, end: int) -> None:
-    """The next one goes on with the shards that are not there, and gives the same rows."""
+    """The next one goes on with the files that are not there, and gives the same rows."""
     files, call = sources(filled(tmp_path / "logs", 12)), call_of("status", {})
     plain = list(run(call, files, Engine()))
     first, second = Engine(end), Engine()
     with pytest.raises(KeyboardInterrupt):
-        list(run(call, files, first, DoneShards(tmp_path / "ledger", call, 4)))
-    assert list(run(call, files, second, DoneShards(tmp_path / "ledger", call, 4))) == plain
-    written = set(first.did) - set(second.did)
-    assert written | set(second.did) == {file.name for file in files}
-    assert bool(written) == (end == 13) or end in (1, 5)
+        list(run(call, files, first, DoneFiles(tmp_path / "ledger", call)))
+    assert list(run(call, files, second, DoneFiles(tmp_path / "ledger", call))) == plain
+    assert first.did + second.did == [file.name for file in files] and len(first.did) == end
 
 
 def test_files_that_changed(tmp_path: Path) -> None:
     """A file that changed, and a new one, are done; the others are not; one that is gone has no rows."""
     folder, call = filled(tmp_path / "logs", 6), call_of("status", {})
-    ledger = DoneShards(tmp_path / "ledger", call, 4)
-    list(run(call, sources(folder), Engine(), ledger))
+    list(run(call, sources(folder), Engine(), DoneFiles(tmp_path / "ledger", call)))
     (folder / "001.jsonl").write_text('{"role":"user","content":"another"}\n')
     (folder / "new.jsonl").write_text('{"role":"user","content":"new"}\n')
     (folder / "002.jsonl").unlink()
     engine = Engine()
-    found = list(run(call, sources(folder), engine, ledger))
+    found = list(run(call, sources(folder), engine, DoneFiles(tmp_path / "ledger", call)))
     assert sorted(Path(name).name for name in engine.did) == ["001.jsonl", "new.jsonl"]
     assert found == list(run(call, sources(folder), Engine()))
 
@@ -90,10 +87,9 @@ def test_failures_that_may_pass(tmp_path: Path) -> None:
             code = ExitCode.TRY_AGAIN if "000" in file.name else ExitCode.REFUSED
             yield file, FileRows(b"{}\n", int(code))
 
-    ledger = DoneShards(tmp_path / "ledger", call)
-    list(run(call, files, broken, ledger))
+    list(run(call, files, broken, DoneFiles(tmp_path / "ledger", call)))
     engine = Engine()
-    found = dict(run(call, files, engine, ledger))
+    found = dict(run(call, files, engine, DoneFiles(tmp_path / "ledger", call)))
     assert [Path(name).name for name in engine.did] == ["000.jsonl"]
     assert found[files[1]] == FileRows(b"{}\n", int(ExitCode.REFUSED))
 
@@ -103,41 +99,46 @@ def test_a_source_without_a_stamp(tmp_path: Path) -> None:
     files = [file for file in sources(filled(tmp_path / "logs", 2)) if file.name.endswith("1.jsonl")]
     bare = [SourceFile(file.name) for file in files]
     call, engine = call_of("status", {}), Engine()
-    ledger = DoneShards(tmp_path / "ledger", call)
     for _ in range(2):
-        list(run(call, bare, engine, ledger))
+        list(run(call, bare, engine, DoneFiles(tmp_path / "ledger", call)))
     assert len(engine.did) == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"{torn", b'{"file": 1}\n', b"\xff\n"])
-def test_a_damaged_shard(tmp_path: Path, damage: bytes) -> None:
-    """What is done in it is done again."""
+@pytest.mark.parametrize("damage", [b"", b"{torn", b'{"file": 1}\n', b"\xff\n", None])
+def test_a_damaged_ledger(tmp_path: Path, damage: bytes | None) -> None:
+    """What stands from there on is done again; None: it ends within the rows of the last file."""
     files, call = sources(filled(tmp_path / "logs", 4)), call_of("status", {})
-    ledger = DoneShards(tmp_path / "ledger", call, 1)
-    plain = list(run(call, files, Engine(), ledger))
-    ledger.path(0).write_bytes(damage)
+    plain = list(run(call, files, Engine(), DoneFiles(tmp_path / "ledger", call)))
+    path = tmp_path / "ledger/done.jsonl"
+    path.write_bytes(path.read_bytes()[:-3] if damage is None else damage)
     engine = Engine()
-    assert list(run(call, files, engine, ledger)) == plain
-    assert len(engine.did) == len(files)
+    assert list(run(call, files, engine, DoneFiles(tmp_path / "ledger", call))) == plain
+    assert len(engine.did) == (len(files) if damage is not None else 1)
+    assert list(run(call, files, Engine(0), DoneFiles(tmp_path / "ledger", call))) == plain
+
+
+def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one with the same ledger is refused."""
+    monkeypatch.setattr("ctxkit.fleet.mapping.PATIENCE", 0.01)
+    call = call_of("status", {})
+    with DoneFiles(tmp_path / "ledger", call), pytest.raises(Locked):
+        DoneFiles(tmp_path / "ledger", call)
+    DoneFiles(tmp_path / "ledger", call)
 
 
 def test_another_call(tmp_path: Path) -> None:
-    """A ledger is of one call: its function, its options, its shards; the error says what differs."""
+    """A ledger is of one call: its function, its options; the error says what differs."""
     folder = tmp_path / "ledger"
-    DoneShards(folder, call_of("status", {}))
+    DoneFiles(folder, call_of("status", {}))
     before = (folder / "call.json").read_bytes()
-    for call, shards, differs in (
-        (call_of("check", {}), SHARDS, "function"),
-        (call_of("status", {"limit": "5k"}), SHARDS, "options"),
-        (call_of("status", {}), 8, "shards"),
-    ):
+    for call, differs in ((call_of("check", {}), "function"), (call_of("status", {"limit": "5k"}), "options")):
         with pytest.raises(Usage, match=f"which differs in its {differs}: nothing was done"):
-            DoneShards(folder, call, shards)
+            DoneFiles(folder, call)
     (folder / "call.json").write_text("{")
     with pytest.raises(Usage, match="of another call"):
-        DoneShards(folder, call_of("status", {}))
+        DoneFiles(folder, call_of("status", {}))
     (folder / "call.json").write_bytes(before)
-    DoneShards(folder, call_of("status", {}))
+    DoneFiles(folder, call_of("status", {}))
 
 
 def test_a_module_that_changed(tmp_path: Path) -> None:
@@ -145,10 +146,10 @@ def test_a_module_that_changed(tmp_path: Path) -> None:
     module, call = tmp_path / "module_of_a_ledger.py", "module_of_a_ledger:f"
     module.write_text("def f(data, name, config):\n    return []\n")
     try:
-        DoneShards(tmp_path / "ledger", call_of(call, {}, str(tmp_path)))
+        DoneFiles(tmp_path / "ledger", call_of(call, {}, str(tmp_path)))
         module.write_text("def f(data, name, config):\n    return [{}]\n")
         with pytest.raises(Usage, match="which differs in its module: nothing was done"):
-            DoneShards(tmp_path / "ledger", call_of(call, {}, str(tmp_path)))
+            DoneFiles(tmp_path / "ledger", call_of(call, {}, str(tmp_path)))
     finally:
         sys.modules.pop("module_of_a_ledger", None)
 
@@ -157,9 +158,9 @@ def test_folders_that_are_no_ledger(tmp_path: Path) -> None:
     """A folder with other files is refused, and one that cannot be made is an error."""
     (tmp_path / "file").write_text("mine")
     with pytest.raises(Usage, match="is no ledger: nothing was done"):
-        DoneShards(tmp_path, call_of("status", {}))
+        DoneFiles(tmp_path, call_of("status", {}))
     with pytest.raises(CannotCreate):
-        DoneShards(tmp_path / "file" / "below", call_of("status", {}))
+        DoneFiles(tmp_path / "file" / "below", call_of("status", {}))
     assert os.listdir(tmp_path) == ["file"]
 
 
@@ -167,8 +168,8 @@ def test_a_ledger_is_its_user_s_alone(tmp_path: Path) -> None:
     """With any umask, the folders above it too: it holds rows of transcripts."""
     before = os.umask(0)
     try:
-        DoneShards(tmp_path / "new/ledger", call_of("status", {}))
+        DoneFiles(tmp_path / "new/ledger", call_of("status", {}))
     finally:
         os.umask(before)
-    made = (tmp_path / "new", tmp_path / "new/ledger", tmp_path / "new/ledger/shards")
-    assert [stat.S_IMODE(folder.stat().st_mode) for folder in made] == [0o700] * 3
+    made = (tmp_path / "new", tmp_path / "new/ledger", *(tmp_path / "new/ledger").iterdir())
+    assert [stat.S_IMODE(one.stat().st_mode) for one in made] == [0o700, 0o700, 0o600, 0o600]

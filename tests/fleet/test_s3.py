@@ -42,20 +42,20 @@ def test_there_and_here(bucket: str, tmp_path: Path) -> None:
 
     fs, folder = s3fs.S3FileSystem(), logs(tmp_path / "logs", 6)
     fs.put(str(folder), f"{bucket}/logs", recursive=True)
-    found = ingest([f"{bucket}/logs"], f"{bucket}/dataset", shards=3)
+    found = ingest([f"{bucket}/logs"], f"{bucket}/dataset")
     assert (found.new, found.failed, found.broken) == (6, {}, {})
     fs.invalidate_cache()
-    assert ingest([f"{bucket}/logs"], f"{bucket}/dataset", shards=3).unchanged == 6
+    assert ingest([f"{bucket}/logs"], f"{bucket}/dataset").unchanged == 6
     fs.pipe(f"{bucket}/logs/000.jsonl", chat(50))
     fs.pipe(f"{bucket}/logs/004.jsonl.ctxkit/ops.jsonl", b"")
     fs.rm(f"{bucket}/logs/001.jsonl")
-    found = ingest([f"{bucket}/logs"], f"{bucket}/dataset", shards=3)
+    found = ingest([f"{bucket}/logs"], f"{bucket}/dataset")
     assert (found.changed, found.unchanged, found.removed) == (1, 4, 1) or found.changed == 2
     fs.invalidate_cache()
     fs.get(f"{bucket}/dataset/", str(tmp_path / "copy"), recursive=True)
     (folder / "000.jsonl").write_bytes(chat(50))
     (folder / "001.jsonl").unlink()
-    ingest([str(folder)], str(tmp_path / "here"), shards=3)
+    ingest([str(folder)], str(tmp_path / "here"))
     there, here = rows_of(tmp_path / "copy"), rows_of(tmp_path / "here")
     assert {name: len(some) for name, some in there.items()} == {name: len(some) for name, some in here.items()}
 

@@ -21,8 +21,8 @@ from ctxkit.fleet.engines import local
 from ctxkit.fleet.engines import ray as cluster
 from ctxkit.fleet.engines.ray import RETRIES, RayResources
 from ctxkit.fleet.functions import FUNCTIONS, FileRows, call_of
-from ctxkit.fleet.ingest import Ingested, ShardEngine, ingest, on_this_machine
-from ctxkit.fleet.mapping import MOST_SHARDS, SHARDS, DoneShards, Engine, run
+from ctxkit.fleet.ingest import Ingest, Ingested, PartEngine, SourceShare, ingest, on_this_machine
+from ctxkit.fleet.mapping import DoneFiles, Engine, run
 from ctxkit.fleet.pool import cores
 from ctxkit.fleet.sources import SourceFile, listed
 from ctxkit.store.atomic import create
@@ -30,8 +30,7 @@ from ctxkit.store.atomic import create
 FOR = {("ingest",): ForIngest, ("sql",): ForSql, ("map",): ForMap, ("ingest", "map"): ForCluster}
 """Actions -> the options that they alone have."""
 ALSO = {
-    "output": ("ingest", "sql", "map"), "shards": ("ingest", "map"), "jobs": ("ingest", "map"),
-    "files_from": ("ingest", "map"),
+    "output": ("ingest", "sql", "map"), "jobs": ("ingest", "map"), "files_from": ("ingest", "map"),
 }  # fmt: skip
 """Option of several actions -> those that take it."""
 INSTEAD = {
@@ -69,7 +68,6 @@ def command(
     for_map: ForMap,
     for_cluster: ForCluster,
     output: str | None = None,
-    shards: int | None = None,
     jobs: int | None = None,
     files_from: str | None = None,
     json: bool = False,
@@ -98,7 +96,7 @@ def command(
     """
     if action not in ACTIONS:
         raise Usage(f"fleet cannot {action!r}: nothing was changed", HINT)
-    shared = {"output": output, "shards": shards, "jobs": jobs, "files_from": files_from}
+    shared = {"output": output, "jobs": jobs, "files_from": files_from}
     _refuse_others(action, (for_ingest, for_sql, for_map, for_cluster), shared)
     if action != "ingest":
         refuse_url("--output", output)
@@ -118,8 +116,8 @@ def command(
             raise NothingMatched(f"the list {files_from} is empty: nothing was read")
         places += names
     if action == "map":
-        return map_files(places, for_map, for_cluster, output=output, shards=shards, jobs=jobs)
-    return ingest_files(places, for_ingest, for_cluster, output=output, shards=shards, jobs=jobs, json=json)
+        return map_files(places, for_map, for_cluster, output=output, jobs=jobs)
+    return ingest_files(places, for_ingest, for_cluster, output=output, jobs=jobs, json=json)
 
 
 def _refuse_others(action: str, bundles: Sequence[object], shared: Mapping[str, object]) -> None:
@@ -134,32 +132,29 @@ def _refuse_others(action: str, bundles: Sequence[object], shared: Mapping[str, 
 
 
 def ingest_files(
-    places: Sequence[str], asked: ForIngest, on: ForCluster, *, output: str | None, shards: int | None,
-    jobs: int | None, json: bool,
+    places: Sequence[str], asked: ForIngest, on: ForCluster, *, output: str | None, jobs: int | None, json: bool,
 ) -> int:  # fmt: skip
     """Ingest, print the counts, and return the exit status."""
     if not places:
         raise Usage("which logs? nothing was changed", "ctxkit fleet ingest PATH|URL... -o DATASET")
     if not output:
         raise Usage("into which dataset? nothing was changed", "-o names a folder or a URL")
+    what = Ingest(asked.redact, asked.scout, _share(asked.part), asked.keep_missing, asked.fold, asked.dry_run)
     asked_of_ray = resources(on)
-    engine: ShardEngine = on_this_machine
+    engine: PartEngine = on_this_machine
     if asked_of_ray is not None:
         cluster.require()  # before a dataset is made
-        engine = partial(cluster.write_shards, resources=asked_of_ray)
+        engine = partial(cluster.write_parts, resources=asked_of_ray)
     where = [session_path(place) for place in places]
-    with streams.progress("reading logs", "shards") as step:
-        found = ingest(
-            where, output, redact=asked.redact, shards=shards, jobs=jobs, keep_missing=asked.keep_missing,
-            dry_run=asked.dry_run, progress=step, engine=engine,
-        )  # fmt: skip
+    with streams.progress("reading logs", "logs") as step:
+        found = ingest(where, output, what, jobs=jobs, progress=step, engine=engine)
     _name(found.refused, "is a row with an error")
     _name(found.failed, "could not be read: a row with an error")
-    for shard, failure in sorted(found.broken.items()):
-        streams.warn(f"{shard} is as it was: {failure.text}")
+    broken = {source: failure.text for source, failure in found.broken.items()}
+    _name(broken, "is as it was")
     if json:
-        counts = {name: getattr(found, name) for name in Ingested.__struct_fields__ if name != "broken"}
-        streams.out_json({**counts, "broken": {shard: failure.text for shard, failure in found.broken.items()}})
+        counts = {name: getattr(found, name) for name in Ingested.__struct_fields__}
+        streams.out_json({**counts, "broken": broken})
     streams.flush()
     said = _said(found)
     if not asked.dry_run:
@@ -168,6 +163,16 @@ def ingest_files(
     if found.broken:
         return next(iter(found.broken.values())).code
     return ExitCode.IO if found.failed else ExitCode.DONE
+
+
+def _share(part: str | None) -> SourceShare:
+    """The share of the sources that `--part` names. Raises Usage."""
+    if part is None:
+        return SourceShare()
+    found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", part, re.ASCII)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise Usage(f"--part {part}: not I/N: nothing was changed", "--part 2/8 is the second of eight")
+    return SourceShare(int(found[1]), int(found[2]))
 
 
 def _name(some: Mapping[str, str], what: str) -> None:
@@ -200,7 +205,6 @@ def map_files(
     where: ForCluster,
     *,
     output: str | None = None,
-    shards: int | None = None,
     jobs: int | None = None,
 ) -> int:
     """Print the rows, and return the exit status: the highest of all failures.
@@ -215,16 +219,12 @@ def map_files(
         raise Usage("which logs?", MAP_HINT)
     if output == "":
         raise Usage("-o needs the name of a file")
-    if shards is not None and asked.ledger is None:
-        raise Usage("--shards is for a ledger", "--ledger DIR")
-    if (shards or 0) > MOST_SHARDS:
-        raise Usage(f"--shards {shards:,}: at most {MOST_SHARDS:,}")
     engine = _engine(where, jobs or cores())
     with streams.progress("looking for logs", "files") as step:
         files = list(_files(words[1:], step))
     if not files:
         raise NothingMatched(f"no file in {layout.count(len(words) - 1, 'place')}", "name files or folders with logs")
-    ledger = None if asked.ledger is None else DoneShards(Path(asked.ledger), call, shards or SHARDS)
+    ledger = None if asked.ledger is None else DoneFiles(Path(asked.ledger), call)
     found = _Found(len(files))
     with streams.progress("mapping", "files") as step:
         pieces = found.pieces(run(call, files, engine, ledger), step)

@@ -4,7 +4,7 @@ Pipeline of `run`, by Ray Data: `mapping.py` gives the files and takes their row
 files; Ray starts it again if its process or its machine dies. Files whose task died every time are done alone, each in
 a task of its own: one that dies twice is a row with an error.
 
-Pipeline of `write_shards`: `ingest.py` gives the shards of a dataset and takes their reports. A task is a shard, whose
+Pipeline of `write_parts`: `ingest.py` gives the parts of a dataset and takes their reports. A task is a part, whose
 files it writes itself; no rows come back. Only this module imports ray.
 """
 
@@ -28,8 +28,8 @@ import msgspec
 from ctxkit.errors import ClusterFailed, ExitCode, Usage, reason_of
 from ctxkit.fleet.engines.local import died
 from ctxkit.fleet.functions import FileRows, MapCall, answer
+from ctxkit.fleet.parts import PartReport, PartTask, write_part
 from ctxkit.fleet.pool import ALONE, DIED, Failure, ItemResult, attempt
-from ctxkit.fleet.shards import ShardReport, ShardTask, write_shard
 from ctxkit.fleet.sources import SourceFile
 
 ADDRESS = "RAY_ADDRESS"
@@ -69,18 +69,17 @@ def run(
         yield from _rows(ray, call, files, resources or RayResources())
 
 
-def write_shards(
-    tasks: Iterable[ShardTask], jobs: int, resources: RayResources | None = None
-) -> Generator[ItemResult[ShardTask, ShardReport]]:
-    """Each shard with its report, in order. A task that dies is started again, and goes on where the ledger of its
-    shard says; one that dies every time is a shard that has failed.
+def write_parts(
+    tasks: Iterable[PartTask], jobs: int, resources: RayResources | None = None
+) -> Generator[ItemResult[PartTask, PartReport]]:
+    """Each part with its report, in order. A task that dies is started again; one that dies every time has failed.
 
     `jobs`, and what is raised: as of `run`.
     """
     asked = resources or RayResources()
     with _connected(jobs) as ray:
         work = ray.remote(max_retries=asked.retries, **_options(asked))(attempt)
-        started = deque((task, work.remote(write_shard, task)) for task in tasks)
+        started = deque((task, work.remote(write_part, task)) for task in tasks)
         while started:
             task, reference = started.popleft()
             try:

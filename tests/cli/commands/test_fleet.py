@@ -59,7 +59,7 @@ def test_an_empty_list(tmp_path: Path) -> None:
 def test_ingest(tmp_path: Path) -> None:
     """A dataset, and again nothing to do."""
     folder, dataset = logs(tmp_path / "logs", 3), tmp_path / "dataset"
-    ran = ctxkit("fleet", "ingest", str(folder), "-o", str(dataset), "--shards", "2", "--jobs", "1")
+    ran = ctxkit("fleet", "ingest", str(folder), "-o", str(dataset), "--jobs", "1")
     assert (ran.code, ran.err) == (0, "3 new.\n")
     assert len(rows_of(dataset)["transcripts"]) == 3
     assert ctxkit("fleet", "ingest", str(folder), "-o", str(dataset)).err == "3 unchanged.\n"
@@ -95,15 +95,40 @@ def test_what_has_an_error(tmp_path: Path) -> None:
 
 
 def test_a_damaged_ledger(tmp_path: Path) -> None:
-    """Its shard stays as it is, with the way out; the others are brought up to date."""
+    """Nothing is changed, and the way out is said."""
     folder = logs(tmp_path / "logs", 6)
-    ingest(folder, "--shards", "2")
-    (tmp_path / "dataset/ledger/shard-0000.json").write_text("{")
-    (folder / "new.jsonl").write_bytes((folder / "000.jsonl").read_bytes())
+    ingest(folder)
+    (tmp_path / "dataset/ledger/00000001-00001.json").write_text("{")
     code, _, said = ingest(folder)
-    assert code == 65 and "shard-0000 is as it was" in said[0]
-    (tmp_path / "dataset/ledger/shard-0000.json").unlink()
-    assert ingest(folder)[0] == 0
+    assert code == 65 and "00000001-00001.json is damaged: nothing was changed" in said[0]
+    (tmp_path / "dataset/ledger/00000001-00001.json").unlink()
+    assert ingest(folder)[2] == ["6 new."] and len(rows_of(tmp_path / "dataset")["transcripts"]) == 6
+
+
+def test_parts(tmp_path: Path) -> None:
+    """Two runs for halves; what is no half is said."""
+    folder = logs(tmp_path / "logs", 6)
+    said = [ingest(folder, "--part", part)[2] for part in ("1/2", "2/2")]
+    assert sum(int(line.split()[0]) for [line] in said) == 6
+    assert ingest(folder)[2] == ["6 unchanged."]
+    for part in ("2", "0/2", "3/2", "x/y"):
+        code, _, found = ingest(folder, "--part", part)
+        assert code == 2 and f"--part {part}: not I/N" in found[0]
+
+
+def test_a_part_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sources are as they were, and the next run does them."""
+    folder = logs(tmp_path / "logs", 2)
+
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ctxkit.fleet.parts.table", broken)
+        code, out, said = ingest(folder, "--json")
+    assert code == 70 and "000.jsonl is as it was: a bug: MemoryError" in said[0]
+    assert len(json.loads(out)["broken"]) == 2
+    assert ingest(folder)[2] == ["2 new."]
 
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,8 +151,7 @@ ROOT = Path(__file__).resolve().parents[3]
         (["export", "x"], "export needs --set to=TARGET"),
         (["status", "x", "--set", "limit"], "--set limit: not KEY=VALUE"),
         (["status", "x", "--set", "limit=1k", "--set", "limit=2k"], "--set limit is given twice"),
-        (["status", "x", "--shards", "4"], "--shards is for a ledger"),
-        (["status", "x", "--ledger", "l", "--shards", "20000"], "at most 10,000"),
+        (["status", "x", "--part", "1/2"], "--part does not apply to `fleet map`"),
         (["status", "x", "--retries", "1"], "--retries is for --engine ray"),
         (["status", "x", "--engine", "ray", "--task-cpus", "1.5"], "a part of one, or a whole number"),
         (["status", "x", "--engine", "ray", "--task-memory", "much"], "not a size"),
@@ -204,14 +228,15 @@ def test_killed_and_again(tmp_path: Path) -> None:
         return subprocess.run([*PYTHON, *words, *more], env=env, capture_output=True, check=True).stdout
 
     undisturbed = ran()
-    ledger = ["--ledger", str(tmp_path / "ledger"), "--shards", "8"]
+    ledger = ["--ledger", str(tmp_path / "ledger")]
     run = subprocess.Popen([*PYTHON, *words, *ledger], env=env, stdout=subprocess.DEVNULL, start_new_session=True)
     end = time.monotonic() + 120
-    while not list((tmp_path / "ledger").glob("shards/*.jsonl")) and time.monotonic() < end:
+    done = tmp_path / "ledger/done.jsonl"
+    while not (done.exists() and done.stat().st_size) and time.monotonic() < end:
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGKILL)
     assert run.wait(60) == -signal.SIGKILL
-    assert 0 < len(list((tmp_path / "ledger").glob("shards/*.jsonl"))) < 8
+    assert 0 < done.read_bytes().count(b'"stamp"') < 13
     assert ran(*ledger) == undisturbed
     assert ran(*ledger) == undisturbed
 

@@ -16,16 +16,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ctxkit.fleet.dataset import DatasetHead, shard_name, shard_of
+from ctxkit.fleet.dataset import DatasetHead
 from ctxkit.fleet.engines import local
 from ctxkit.fleet.engines import ray as engine
 from ctxkit.fleet.engines.ray import RayResources
 from ctxkit.fleet.functions import MapCall, call_of
 from ctxkit.fleet.ingest import Ingested, ingest
+from ctxkit.fleet.parts import PartReport, PartTask
 from ctxkit.fleet.pool import ItemResult
-from ctxkit.fleet.shards import ShardReport, ShardTask
 from ctxkit.fleet.sources import SourceFile, listed
-from tests.fleet.folders import bytes_of
+from tests.fleet.folders import rows_of
 from tests.fleet.mixed import filled
 from tests.fleet.own import DeadlySource, SlowSource
 
@@ -117,32 +117,35 @@ def test_a_worker_killed_from_outside(tmp_path: Path) -> None:
 def ingested(
     folder: Path, dataset: Path, source: Callable[[SourceFile], SourceFile] = lambda one: one, retries: int = 2
 ) -> Ingested:
-    """An ingest by Ray with two processors into 6 shards; `source`: how its workers read a file."""
+    """An ingest by Ray with two processors, a part for each log; `source`: how its workers read a file."""
 
-    def by_ray(tasks: Iterable[ShardTask], jobs: int) -> Generator[ItemResult[ShardTask, ShardReport]]:
+    def by_ray(tasks: Iterable[PartTask], jobs: int) -> Generator[ItemResult[PartTask, PartReport]]:
         changed = (msgspec.structs.replace(one, sources=[source(file) for file in one.sources]) for one in tasks)
-        return engine.write_shards(changed, jobs, RayResources(retries=retries))
+        return engine.write_parts(changed, jobs, RayResources(retries=retries))
 
-    return ingest([str(folder)], str(dataset), shards=6, jobs=2, engine=by_ray)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ctxkit.fleet.ingest.SMALLEST", 1)
+        patch.setattr("ctxkit.fleet.ingest.LARGEST", 1)
+        return ingest([str(folder)], str(dataset), jobs=2, engine=by_ray)
 
 
-def by_one_process(folder: Path, dataset: Path) -> dict[str, str]:
-    """The files of a new dataset that this process makes."""
-    ingest([str(folder)], str(dataset), shards=6)
-    return bytes_of(dataset)
+def by_one_process(folder: Path, dataset: Path) -> dict[str, list[str]]:
+    """The rows of a new dataset that this process makes."""
+    ingest([str(folder)], str(dataset))
+    return rows_of(dataset)
 
 
 def test_ingest(tmp_path: Path) -> None:
-    """Workers write the dataset: its bytes are those of one process; again, only what changed is read."""
+    """Workers write the dataset: its rows are those of one process; again, only what changed is read."""
     folder, dataset = filled(tmp_path / "logs", 12), tmp_path / "dataset"
     found = ingested(folder, dataset)
     assert (found.new, found.failed, found.broken) == (13, {}, {})
-    assert bytes_of(dataset) == by_one_process(folder, tmp_path / "before")
+    assert rows_of(dataset) == by_one_process(folder, tmp_path / "before")
     (folder / "003.jsonl").unlink()
     (folder / "004.jsonl").write_bytes((folder / "005.jsonl").read_bytes())
     found = ingested(folder, dataset)
     assert (found.new, found.changed, found.unchanged, found.removed) == (0, 1, 11, 1)
-    assert bytes_of(dataset) == by_one_process(folder, tmp_path / "after")
+    assert rows_of(dataset) == by_one_process(folder, tmp_path / "after")
 
 
 def test_ingest_with_workers_killed(tmp_path: Path) -> None:
@@ -165,24 +168,24 @@ def test_ingest_with_workers_killed(tmp_path: Path) -> None:
         done.set()
         killer.join()
     assert len(killed) >= 4 and found.broken == {}
-    assert bytes_of(dataset) == by_one_process(folder, tmp_path / "undisturbed")
+    assert rows_of(dataset) == by_one_process(folder, tmp_path / "undisturbed")
 
 
 def test_ingest_whose_process_always_dies(tmp_path: Path) -> None:
-    """A shard whose process dies every time has failed; the others are written, and the next run does what is left."""
+    """A part whose process dies every time has failed; the others are written, and the next run does what is left."""
     folder, dataset = filled(tmp_path / "logs", 12), tmp_path / "dataset"
     deadly = str(folder / "005.jsonl")
     found = ingested(folder, dataset, lambda one: DeadlySource.of(one) if one.name == deadly else one, retries=1)
-    assert list(found.broken) == [shard_name(shard_of(deadly, 6))]
+    assert list(found.broken) == [deadly]
     assert [one.reason for one in found.broken.values()] == ["process-died"]
     assert ingested(folder, dataset).broken == {}
-    assert bytes_of(dataset) == by_one_process(folder, tmp_path / "undisturbed")
+    assert rows_of(dataset) == by_one_process(folder, tmp_path / "undisturbed")
 
 
 def test_another_version(tmp_path: Path) -> None:
     """A worker of another version writes nothing, and says so."""
-    task = ShardTask(str(tmp_path), 0, DatasetHead(), [], [], version="0.0")
-    [found] = engine.write_shards([task], 2)
+    task = PartTask(str(tmp_path), "00000001-00001", DatasetHead(), [], version="0.0")
+    [found] = engine.write_parts([task], 2)
     assert found.failure is not None and "ctxkit 0.0 asks, and a worker has" in found.failure.text
     assert list(tmp_path.iterdir()) == []
 

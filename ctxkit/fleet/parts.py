@@ -1,0 +1,347 @@
+"""The parts of a dataset: which rows of which file count, how a part is written, and how old ones are folded.
+
+Pipeline: `ingest.py` finds the sources that may have changed -> here, in one process per part -> `rows.py` -> Parquet.
+A part is what one process wrote at one go: Parquet files, and a file in `ledger/` that names its sources. The ledger's
+file comes last, so a part is there as a whole or not at all. Of a source that several parts name, the newest counts;
+the rows of older ones stay in their files until these are folded. So a run writes what changed, and no more.
+Memory holds one source and one group of rows, whatever the size of the part.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ctxkit.core.text.utf8 import exact
+from ctxkit.errors import CtxkitError, Usage
+from ctxkit.fleet.dataset import Dataset, DatasetHead, Part, SourceEntry, file_of
+from ctxkit.fleet.rows import Row, Rows, empty, rows, transcript_id, unread
+from ctxkit.fleet.sources import SourceBytes, SourceFile, before, may_have_rows
+from ctxkit.fleet.tables import SCOUT, arrow, schema, table
+from ctxkit.store.folder import START, may_be_log
+from ctxkit.store.index import settled
+from ctxkit.version import VERSION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUP = 8 << 20
+"""Bytes of sources in a group of rows, at least; a part with fewer is a small one."""
+SMALL_PARTS = 16
+"""Small parts that a dataset has before they are folded into one."""
+LEVEL = 3
+"""Of zstd."""
+
+
+class PartTask(msgspec.Struct, frozen=True):
+    """What one process does: it writes the part `name`. `sources`: those that may have changed; `known`: what the
+    dataset holds of them; `gone`: those that are not there any more; `version`: the ctxkit that asks, which may run on
+    another machine.
+    """
+
+    place: str
+    name: str
+    head: DatasetHead
+    sources: Sequence[SourceFile]
+    known: Mapping[str, SourceEntry] = {}
+    gone: Sequence[str] = ()
+    version: str = VERSION
+
+
+class PartReport(msgspec.Struct):
+    """What was done: sources by what came of them; `bytes`: of the sources that were read; `failed`: name -> why it
+    could not be read; `refused`: name -> why it is no log that ctxkit reads; `stamps`: those that did not change ->
+    their stamp now, where it is another.
+    """
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: int = 0
+    transcripts: int = 0
+    bytes: int = 0
+    failed: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    stamps: dict[str, str] = {}
+
+    def count(self, known: SourceEntry | None, entry: SourceEntry, *, read: bool) -> None:
+        """Count a source with its entry before and now. `read`: it is new, or it changed."""
+        if not entry.transcripts:
+            self.skipped += 1
+        elif not read:
+            self.unchanged += 1
+        elif known is None:
+            self.new += 1
+        else:
+            self.changed += 1
+
+
+class DatasetParts:
+    """All parts of a dataset as they were at one moment, in the order in which they were written."""
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self.all = dict(sorted(parts.items()))
+        self.newest = {source: name for name, part in self.all.items() for source in (*part.sources, *part.gone)}
+        """Source -> the newest part that names it."""
+
+    def entries(self) -> dict[str, SourceEntry]:
+        """The sources that the dataset holds."""
+        found = {source: self.all[name].sources.get(source) for source, name in self.newest.items()}
+        return {source: entry for source, entry in found.items() if entry is not None}
+
+    def live(self, name: str) -> dict[str, SourceEntry]:
+        """The sources of a part whose rows count."""
+        return {one: entry for one, entry in self.all[name].sources.items() if self.newest[one] == name}
+
+    def dead(self, name: str) -> dict[str, SourceEntry]:
+        """The sources of a part whose rows count no more."""
+        old = {one: entry for one, entry in self.all[name].sources.items() if self.newest[one] != name}
+        return {one: entry for one, entry in old.items() if entry.transcripts}
+
+    def dead_ids(self, name: str) -> list[str]:
+        """The transcripts of a part whose rows count no more."""
+        found = []
+        for source, entry in self.dead(name).items():
+            found.append(transcript_id(source))
+            if entry.transcripts > 1:
+                found += [transcript_id(source, n) for n in range(1, entry.transcripts + 1)]
+        return found
+
+    def remove(self, dataset: Dataset, mine: Sequence[str]) -> None:
+        """Remove those of `mine` of which nothing counts. One that says what is gone stays as long as an older part
+        has rows of it.
+        """
+        for name in mine:
+            part = self.all[name]
+            older = [self.all[one] for one in self.all if one < name] if part.gone else []
+            if not self.live(name) and not any(one in old.sources for one in part.gone for old in older):
+                dataset.remove_part(name, self.all.pop(name))
+
+    def to_fold(self, mine: Sequence[str], *, every: bool) -> list[list[str]]:
+        """Those of `mine` that are to be written again, in groups that become one: the ones of which more is dead than
+        alive, and small ones if they are many. `every`: all that have dead rows.
+        """
+        size = {name: sum(one.size for one in self.all[name].sources.values()) for name in mine}
+        small = [name for name in mine if size[name] < GROUP]
+        groups = [small] if len(small) > SMALL_PARTS else []
+        for name in mine:
+            dead = self.dead(name)
+            much = sum(one.size for one in dead.values()) > size[name] / 2
+            if (much or (every and dead)) and not (groups and name in groups[0]):
+                groups.append([name])
+        return groups
+
+
+def write_part(task: PartTask) -> PartReport:
+    """Write a part with the sources of a task that are new or changed; none, if there are none.
+
+    Raises CannotCreate, NoPermission, ReadFailed; Usage for a task of another version.
+    """
+    if task.version != VERSION:
+        text = f"ctxkit {task.version} asks, and a worker has {VERSION}: it is as it was"
+        raise Usage(text, "install the same version everywhere")
+    collects = gc.isenabled()
+    gc.disable()  # a search for cycles among the rows of a source is slow: one for each GROUP bytes is enough
+    try:
+        return _write(task)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _write(task: PartTask) -> PartReport:
+    report, part = PartReport(removed=len(task.gone)), Part(gone=list(task.gone))
+    dataset = Dataset(task.place)
+    with ExitStack() as stack:
+        files = _Files(dataset, task.name, stack)
+        waiting: dict[str, list[Row]] = {}
+        held = 0
+        for one in task.sources:
+            known = task.known.get(one.name)
+            same = unchanged(one, known)
+            if same is None:
+                entry, made = _read(one, task.head, report)
+                part.sources[one.name] = entry
+                _add(waiting, made)
+                held += entry.size
+            elif same != known:
+                report.stamps[one.name] = same.stamp
+            report.count(known, same or part.sources[one.name], read=same is None)
+            if held >= GROUP:
+                held = files.write_rows(waiting)
+        files.write_rows(waiting)
+        part.files = sorted(files.writers)
+    if part.sources or part.gone:
+        dataset.write_part(task.name, part)
+    return report
+
+
+def _add(waiting: dict[str, list[Row]], made: Rows) -> None:
+    """Put the rows of a source to those of its partition: the month and the format of its first conversation."""
+    if not made["transcripts"]:
+        return
+    first = made["transcripts"][0]
+    month, source = (first["date"] or "")[:7], re.sub(r"[^\w.-]", "_", first["source_type"] or "")
+    for name, some in made.items():
+        if some:
+            waiting.setdefault(name if name == SCOUT else partition(name, month, source), []).extend(some)
+
+
+def partition(table: str, month: str = "", source: str = "") -> str:
+    """The folder of a table for a month and a format, named as Hive does; without them for those that have none."""
+    none = "__HIVE_DEFAULT_PARTITION__"
+    return f"{table}/month={month or none}/source={source or none}"
+
+
+def begin_tables(dataset: Dataset, head: DatasetHead) -> None:
+    """Give every table a file without rows, so that `TABLE/**/*.parquet` is one before there are any."""
+    from pyarrow.parquet import write_table
+
+    for name in head.tables:
+        folder, file = (name if name == SCOUT else partition(name)), "none.parquet"
+        if file not in dataset.names(folder):
+            with dataset.written(*folder.split("/"), file) as path:
+                write_table(schema(name).empty_table(), path)
+
+
+class _Files:
+    """The Parquet files of a part, while they are written. At the end of `stack` they take their places."""
+
+    def __init__(self, dataset: Dataset, part: str, stack: ExitStack) -> None:
+        self.dataset, self.part, self.stack = dataset, part, stack
+        self.writers: dict[str, Any] = {}
+        """Name of a file in the dataset -> what writes it."""
+
+    def write(self, folder: str, whole: pa.Table) -> None:
+        """Write a group of rows to the file in a folder."""
+        from pyarrow.parquet import ParquetWriter
+
+        file = file_of(folder, self.part)
+        if file not in self.writers:
+            path = self.stack.enter_context(self.dataset.written(*file.split("/")))
+            fit = schema(folder.partition("/")[0])
+            options = {"compression": "zstd", "compression_level": LEVEL}
+            self.writers[file] = self.stack.enter_context(ParquetWriter(path, fit, **options))
+        self.writers[file].write_table(whole, row_group_size=max(1, whole.num_rows))
+
+    def write_tables(self, folder: str, waiting: list[pa.Table]) -> None:
+        """Write the tables that wait for the file in a folder as one group of rows."""
+        if any(one.num_rows for one in waiting):
+            self.write(folder, arrow().concat_tables(waiting).combine_chunks())
+        waiting.clear()
+
+    def write_rows(self, waiting: dict[str, list[Row]]) -> int:
+        """Write the rows that wait, by folder; the bytes that wait now."""
+        for folder, some in waiting.items():
+            self.write(folder, table(folder.partition("/")[0], some))
+        waiting.clear()
+        gc.collect()
+        return 0
+
+
+def fold(dataset: Dataset, parts: DatasetParts, names: Sequence[str], new: str) -> None:
+    """Write the rows of these parts that count as the part `new`. The old ones are still there."""
+    part = Part(gone=[one for name in names for one in parts.all[name].gone if parts.newest[one] == name])
+    files: dict[str, list[tuple[str, list[str]]]] = {}
+    for name in names:
+        part.sources |= parts.live(name)
+        dead = parts.dead_ids(name)
+        for file in parts.all[name].files:
+            files.setdefault(posixpath.dirname(file), []).append((file, dead))
+    with ExitStack() as stack:
+        written = _Files(dataset, new, stack)
+        for folder, some in files.items():
+            waiting: list[pa.Table] = []
+            for file, dead in some:
+                with dataset.parquet(file) as held:
+                    for k in range(held.num_row_groups):
+                        waiting.append(_without(held.read_row_group(k), dead))
+                        if sum(one.nbytes for one in waiting) >= GROUP:
+                            written.write_tables(folder, waiting)
+            written.write_tables(folder, waiting)
+        part.files = sorted(written.writers)
+    dataset.write_part(new, part)
+
+
+def _without(some: pa.Table, dead: list[str]) -> pa.Table:
+    """The rows of other transcripts."""
+    import pyarrow.compute as pc
+
+    ids = some["transcript_id"]
+    return some.filter(pc.invert(pc.is_in(ids, arrow().array(dead, ids.type)))) if dead else some
+
+
+def seems_unchanged(one: SourceFile, known: SourceEntry | None) -> bool:
+    """Whether its times say that a source did not change."""
+    return _may_be(one, known) and known is not None and not known.before and known.stamp == one.stamp != ""
+
+
+def _may_be(one: SourceFile, known: SourceEntry | None) -> bool:
+    """Whether a source may be what the dataset holds: it was read, and is not named itself where it has no rows."""
+    return known is not None and not known.failed and not one.error and bool(known.transcripts or not one.named)
+
+
+def unchanged(one: SourceFile, known: SourceEntry | None) -> SourceEntry | None:
+    """The entry of a source that did not change, with the stamp that it has now; None if it is to be read."""
+    if known is None or not _may_be(one, known) or (known.before and known.before != before(one.name)):
+        return None
+    if one.stamp and known.stamp == one.stamp:
+        return known
+    if known.size != one.size and not one.beside:
+        return None
+    try:
+        found = one.read()
+    except CtxkitError:
+        return None
+    return msgspec.structs.replace(known, stamp=_trusted(one)) if _digest(found) == known.digest else None
+
+
+def _read(one: SourceFile, head: DatasetHead, report: PartReport) -> tuple[SourceEntry, Rows]:
+    """The entry and the rows of a source that is new or changed."""
+    try:
+        found = one.read()
+    except CtxkitError as error:
+        said = error.message.removeprefix(f"{one.name}: ")
+        report.failed[one.name] = said
+        report.transcripts += 1
+        return SourceEntry("", "", one.size, 1, failed=True), unread(one.name, said, scout=head.scout)
+    report.bytes += len(found.data)
+    entry = SourceEntry(_trusted(one), _digest(found), len(found.data), 0)
+    if not may_have_rows(one) and not may_be_log(found.data[:START]):
+        return entry, empty()
+    history = before(one.name)
+    made = rows(found.data, one.name, sidecar=found.sidecar, redact=head.redact, scout=head.scout)
+    wrong = [row["error"] for row in made["transcripts"] if row["error"]]
+    if not may_have_rows(one) and len(wrong) == len(made["transcripts"]):
+        return entry, empty()
+    if wrong:
+        report.refused[one.name] = wrong[0]
+    report.transcripts += len(made["transcripts"])
+    return msgspec.structs.replace(entry, transcripts=len(made["transcripts"]), before=history), made
+
+
+def _trusted(one: SourceFile) -> str:
+    """The stamp; "" for a file that changed so recently that its next change may not show in its times."""
+    try:
+        if os.path.isabs(one.name) and not settled(os.stat(one.name)):
+            return ""
+    except OSError:
+        return ""
+    return one.stamp
+
+
+def _digest(found: SourceBytes) -> str:
+    """A digest of a log and of the files of its sidecar."""
+    whole = hashlib.sha256(found.data)
+    for name, data in sorted(found.sidecar.items()):
+        whole.update(b"\0" + exact(name) + b"\0" + hashlib.sha256(data).digest())
+    return whole.hexdigest()
