@@ -242,8 +242,9 @@ class AppendableLog(OpenLog):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was appended since, by us or others. The next state goes on from the newest one."""
+        """Read what was appended since, by us or others."""
         self.opening = reread(self.opening)
+        # the next state goes on from the newest one, so that a message does not cost a replay
         self._earlier = self._earlier if self._state is None or self.at is not None else self._state
         self._state = self._ledger = None
 
