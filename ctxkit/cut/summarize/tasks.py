@@ -41,6 +41,7 @@ BEADS = re.compile(
     r"(?:[^\n;&|]*?--(?:status[= ](\w+)|(claim)\b))?"
 )
 """Matches a call of Beads, which keeps issues for agents."""
+BD = re.compile(r"\bbd\s+\w")
 BEAD = re.compile(r"^\W*([\w-]+-[\w.]+) · (.+?) +\[.* · (\w+)\]$|\bissue: ([\w-]+-[\w.]+) — (.+)$", re.M)
 """Matches what Beads prints of an issue: id, title and state, or id and title."""
 STDIN = "write_stdin"
@@ -167,8 +168,13 @@ class TaskReader:
                 self._set(call.name, call.place, words, "", VERBS.get(verb, VERBS.get(claim, status)))
             elif (made := next(created, None)) is not None:
                 self._set(call.name, call.place, made[1] or made[2], words, "open")
+        if "--json" in call.script and BD.search(call.script) is not None:
+            for one in _objects(call.result.text.rpartition("Output:\n")[2]):
+                self._set(call.result.name, place, *one)
         for shown in BEAD.finditer(call.result.text):
-            self._set(call.result.name, place, shown[1] or shown[4], shown[2] or shown[5], (shown[3] or "").lower())
+            number, text = shown[1] or shown[4], shown[2] or shown[5]
+            state = (shown[3] or "").lower() or ("" if number in self._single else "open")
+            self._set(call.result.name, place, number, text, state)
 
     def _set(self, name: Name, place: int, number: str, text: str, status: str) -> None:
         number = number.lstrip("#")

@@ -32,6 +32,11 @@ CHANGES = re.compile(
 """Matches what makes a printed `git status` old."""
 STAYS = frozenset({"add", "apply", "clean", "mv", "push", "restore", "rm", "stash"})
 """Those of them that leave the last commit as it is."""
+GIT = re.compile(r"(?:^|[;&|(\n]\s*)git\b")
+MOVES = re.compile(r"\bgit -C (\S+)|(?:^|[;&\n]\s*)cd (\S+)(?=\s*(?:&&|;|\n))")
+"""Matches the folder in which a script runs git."""
+FOLDERS = ("workdir", "cwd", "working_directory")
+"""Arguments of shells that name it."""
 BRANCH = re.compile(r"^(?:On branch |## )([\w./-]+?)(?:\.\.\.|$)", re.M)
 MOVED = re.compile(r"\bgit (?:-C \S+ )?(?:checkout|switch) (?:-[bcBC] )?([\w./-]+)\s*(?:$|[;&|])")
 COMMITTED = re.compile(r"^\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.*)$", re.M)
@@ -59,6 +64,8 @@ class WorkingState:
         """What that search looks for."""
         self._files = frozenset[str]()
         """The names of the files in which it found something."""
+        self._folder = ""
+        """Where git ran last, "" if nothing says it: what is known is of this checkout."""
         self._branch: _Line | None = None
         self._commit: _Line | None = None
         self._pull: _Line | None = None
@@ -78,12 +85,18 @@ class WorkingState:
         if path.replace("\\", "/").rpartition("/")[2] in self._files:
             self._search = None
 
+    def _goes_to(self, folder: str) -> None:
+        """Takes it that git runs in this folder: what is known of another checkout would be taken for its state."""
+        if folder != self._folder:
+            self._folder = folder
+            self._branch = self._commit = self._pull = self._changed = None
+
     def add(self, call: MadeCall) -> None:
         """Takes the next call."""
         piece = call.result
         self._take_search(call, piece)
         if call.script and not piece.failed:
-            self._take_tree(call.script, piece)
+            self._take_tree(call, piece)
 
     def _take_search(self, call: MadeCall, piece: TextSegment) -> None:
         ran = [SEARCH.match(one) is not None for one in _commands(call.script)]
@@ -104,7 +117,10 @@ class WorkingState:
             self._search, self._looked = _Line(piece.name, said), flat(looked)
             self._files = frozenset(path.replace("\\", "/").rpartition("/")[2] for path in places)
 
-    def _take_tree(self, script: str, piece: TextSegment) -> None:
+    def _take_tree(self, call: MadeCall, piece: TextSegment) -> None:
+        script = call.script
+        if GIT.search(script) is not None:
+            self._goes_to(_folder(call))
         if (moved := MOVED.search(script)) is not None and "." not in moved[1].rpartition("/")[2]:
             self._branch = _Line(piece.name, moved[1])
         if (made := [*COMMITTED.finditer(piece.text)]) and "commit" in script:
@@ -134,9 +150,16 @@ class WorkingState:
         said = ((word, line) for word, line in known.items() if line is not None and line.name in covered)
         tree = [f"{word}{line.text} {tag(line.name)}" for word, line in said]
         if tree:
-            yield [f"Working tree: {'; '.join(tree)}"]
+            where = f"Working tree {flat(self._folder)}" if self._folder else "Working tree"
+            yield [f"{where}: {'; '.join(tree)}"]
         if self._changed is not None and self._changed.name in covered:
             yield [f"Git status: {self._changed.text} {tag(self._changed.name)}"]
+
+
+def _folder(call: MadeCall) -> str:
+    """The folder in which a script runs git, as it is written; "" if nothing says it."""
+    moves = [move[1] or move[2] for move in MOVES.finditer(call.script)]
+    return moves[-1] if moves else next((call.given[key] for key in FOLDERS if key in call.given), "")
 
 
 def _commands(script: str) -> list[str]:
