@@ -459,8 +459,8 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     def _with_more(self, tokens: float) -> CompactionPlan | None:
         """The plan that keeps more of the newest messages, beside a summary that has all lines of the older ones; with
-        more than that, the room would be worth less. If not even the newest has room, the newest that has long texts is
-        kept in part. `tokens`: of the summary now.
+        more than that, the room would be worth less. If not even the newest has room, the unit that loses least by
+        that, the newest of several, is kept in part. `tokens`: of the summary now.
         """
         full = self._full
         scale = tokens / (sum(full.values()) or 1)
@@ -476,7 +476,13 @@ class CompactionPlan(msgspec.Struct, frozen=True, dict=True, eq=False):
             stays, begins = stays + unit.tokens, place
         if begins != self.tail:
             return self.with_tail(begins)
-        for place in places:
+        spare = self.goal - self.stays - tokens
+
+        def lost(place: int) -> tuple[bool, float]:
+            more = self.units[place].tokens - scale * full.get(place, 0)
+            return more < spare, more
+
+        for place in sorted(places, key=lost):
             unit = self.units[place]
             left, lines = self.gone - unit.tokens, tokens - scale * full.get(place, 0) + GRAIN  # estimated
             has_summary = len(self.places) > 1 and _is_worth(len(self.ids) + self.parts, left)
