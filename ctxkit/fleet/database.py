@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadQuery, CtxkitError, ReadFailed, reason_of
-from ctxkit.fleet.dataset import Dataset, allow_files
+from ctxkit.fleet.dataset import Dataset
 from ctxkit.fleet.parts import DatasetParts
 from ctxkit.fleet.sources import file_system
 from ctxkit.fleet.tables import TABLES, arrow, missing, schema
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 OWN = re.compile(r"[a-z]+(/[\w.-]+=[\w.-]+){2}/[\w-]+\.parquet")
 """How a file of a dataset is named: below it, not above."""
+SPARE = 64
+"""Files that may be opened besides those of the dataset."""
 PART, OF_PARTS = "_part", "_of_parts"
 """The column with a row's part, and what the name of a table with it ends with: for a view, not for a question."""
 TRIES = 5
@@ -432,7 +434,7 @@ def _opened(table: str, paths: Sequence[tuple[str, str]], remote: bool = False, 
     pa = arrow()
     import pyarrow.dataset
 
-    allow_files(len(paths))
+    _allow_files(len(paths))
     form, fragments, whole = pyarrow.dataset.ParquetFileFormat(), [], schema(table)
     for path, part in paths:
         said = pyarrow.dataset.field(PART) == part if parts else None
@@ -446,6 +448,17 @@ def _opened(table: str, paths: Sequence[tuple[str, str]], remote: bool = False, 
             raise ReadFailed(f"{path}: cannot read: {reason_of(error)}") from error
     fields = whole.append(pa.field(PART, pa.string())) if parts else whole
     return pyarrow.dataset.FileSystemDataset(fragments, fields, form)
+
+
+def _allow_files(more: int) -> None:
+    """So many more open files, as far as the system lets a process have them."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = len(os.listdir("/dev/fd")) + more + SPARE
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard < 0 else min(needed, hard), hard))
 
 
 def _arrow_files(fs: Any) -> Any:

@@ -30,7 +30,7 @@ from ctxkit.fleet.pool import DIED, Failure, ItemResult, cores, processes, resul
 from ctxkit.fleet.sources import SourceFile, holds, is_url, listed, local
 from ctxkit.fleet.tables import arrow
 
-SMALLEST, LARGEST = 4 << 20, 128 << 20
+SMALLEST, LARGEST = 4 << 20, 64 << 20
 """Bytes of the sources of a part, at least and at most, if it has several."""
 EACH = 4
 """Parts that a process writes, if they are not too small or too large for it."""
@@ -178,7 +178,7 @@ class _Run:
         for one in self.todo:
             known = self.entries.get(one.name)
             same = unchanged(one, known)
-            report.count(known, same or SourceEntry("", "", 0, 1), read=same is None)
+            report.count(known, same or SourceEntry(transcripts=1), read=same is None)
         self.found.add(report)
         return self.found
 
@@ -247,4 +247,4 @@ class _Run:
             fold(self.target, parts, names, self._name())
         if groups:
             parts = DatasetParts(self.target.parts())
-        parts.remove(self.target, self._mine(parts))
+        parts.tidy(self.target, self._mine(parts))

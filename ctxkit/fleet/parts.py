@@ -4,7 +4,6 @@ Pipeline: `ingest.py` finds the sources that may have changed -> here, in one pr
 A part is what one process wrote at one go: Parquet files, and a file in `ledger/` that names its sources. The ledger's
 file comes last, so a part is there as a whole or not at all. Of a source that several parts name, the newest counts;
 the rows of older ones stay in their files until these are folded. So a run writes what changed, and no more.
-Memory holds one source and one group of rows, whatever the size of the part.
 """
 
 from __future__ import annotations
@@ -14,15 +13,16 @@ import hashlib
 import os
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ctxkit.core.text.utf8 import exact
 from ctxkit.errors import CtxkitError, Usage
-from ctxkit.fleet.dataset import Dataset, DatasetHead, Part, SourceEntry, file_of
+from ctxkit.fleet.dataset import Dataset, DatasetHead, Part, SourceEntry
 from ctxkit.fleet.rows import Row, Rows, empty, rows, transcript_id, unread
 from ctxkit.fleet.sources import SourceBytes, SourceFile, before, may_have_rows
 from ctxkit.fleet.tables import SCOUT, arrow, schema, table
@@ -34,11 +34,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GROUP = 8 << 20
-"""Bytes of sources in a group of rows, at least; a part with fewer is a small one."""
+"""Bytes of sources whose rows wait as objects of Python; a part with fewer is a small one."""
 SMALL_PARTS = 16
 """Small parts that a dataset has before they are folded into one."""
-LEVEL = 3
-"""Of zstd."""
 
 
 class PartTask(msgspec.Struct, frozen=True):
@@ -90,16 +88,16 @@ class DatasetParts:
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
         self.all = dict(sorted(parts.items()))
-        self.newest = {source: name for name, part in self.all.items() for source in (*part.sources, *part.gone)}
+        self.newest = {source: name for name, part in self.all.items() for source in part.sources}
         """Source -> the newest part that names it."""
 
     def entries(self) -> dict[str, SourceEntry]:
         """The sources that the dataset holds."""
-        found = {source: self.all[name].sources.get(source) for source, name in self.newest.items()}
-        return {source: entry for source, entry in found.items() if entry is not None}
+        found = {source: self.all[name].sources[source] for source, name in self.newest.items()}
+        return {source: entry for source, entry in found.items() if not entry.gone}
 
     def live(self, name: str) -> dict[str, SourceEntry]:
-        """The sources of a part whose rows count."""
+        """The sources of which a part has the last word."""
         return {one: entry for one, entry in self.all[name].sources.items() if self.newest[one] == name}
 
     def dead(self, name: str) -> dict[str, SourceEntry]:
@@ -109,34 +107,29 @@ class DatasetParts:
 
     def dead_ids(self, name: str) -> list[str]:
         """The transcripts of a part whose rows count no more."""
-        found = []
-        for source, entry in self.dead(name).items():
-            found.append(transcript_id(source))
-            if entry.transcripts > 1:
-                found += [transcript_id(source, n) for n in range(1, entry.transcripts + 1)]
-        return found
+        numbers = {source: (None, *range(1, entry.transcripts + 1)) for source, entry in self.dead(name).items()}
+        return [transcript_id(source, n) for source, some in numbers.items() for n in some]
 
-    def remove(self, dataset: Dataset, mine: Sequence[str]) -> None:
-        """Remove those of `mine` of which nothing counts. One that says what is gone stays as long as an older part
-        has rows of it.
-        """
-        for name in mine:
-            part = self.all[name]
-            older = [self.all[one] for one in self.all if one < name] if part.gone else []
-            if not self.live(name) and not any(one in old.sources for one in part.gone for old in older):
-                dataset.remove_part(name, self.all.pop(name))
+    def tidy(self, dataset: Dataset, mine: Collection[str]) -> None:
+        """Remove those of `mine` of which nothing counts. What is gone is said as long as another part names it."""
+        named = Counter(one for part in self.all.values() for one in part.sources)
+        for name in [one for one in self.all if one in mine]:
+            if all(entry.gone and named[one] == 1 for one, entry in self.live(name).items()):
+                part = self.all.pop(name)
+                named.subtract(part.sources.keys())
+                dataset.remove_part(name, part)
 
-    def to_fold(self, mine: Sequence[str], *, every: bool) -> list[list[str]]:
-        """Those of `mine` that are to be written again, in groups that become one: the ones of which more is dead than
-        alive, and small ones if they are many. `every`: all that have dead rows.
+    def to_fold(self, mine: Collection[str], *, every: bool) -> list[list[str]]:
+        """Those of `mine` that are to be written again, in groups that become one: small ones if they are many, and
+        those of which more is dead than alive. `every`: all that have dead rows.
         """
-        size = {name: sum(one.size for one in self.all[name].sources.values()) for name in mine}
-        small = [name for name in mine if size[name] < GROUP]
+        size = {name: sum(one.size for one in self.all[name].sources.values()) for name in self.all if name in mine}
+        small = [name for name in size if size[name] < GROUP]
         groups = [small] if len(small) > SMALL_PARTS else []
-        for name in mine:
+        for name in size:
             dead = self.dead(name)
-            much = sum(one.size for one in dead.values()) > size[name] / 2
-            if (much or (every and dead)) and not (groups and name in groups[0]):
+            most = sum(one.size for one in dead.values()) > size[name] / 2
+            if (most or (every and dead)) and not (groups and name in groups[0]):
                 groups.append([name])
         return groups
 
@@ -159,117 +152,84 @@ def write_part(task: PartTask) -> PartReport:
 
 
 def _write(task: PartTask) -> PartReport:
-    report, part = PartReport(removed=len(task.gone)), Part(gone=list(task.gone))
-    dataset = Dataset(task.place)
-    with ExitStack() as stack:
-        files = _Files(dataset, task.name, stack)
-        waiting: dict[str, list[Row]] = {}
-        held = 0
-        for one in task.sources:
-            known = task.known.get(one.name)
-            same = unchanged(one, known)
-            if same is None:
-                entry, made = _read(one, task.head, report)
-                part.sources[one.name] = entry
-                _add(waiting, made)
-                held += entry.size
-            elif same != known:
-                report.stamps[one.name] = same.stamp
-            report.count(known, same or part.sources[one.name], read=same is None)
-            if held >= GROUP:
-                held = files.write_rows(waiting)
-        files.write_rows(waiting)
-        part.files = sorted(files.writers)
-    if part.sources or part.gone:
-        dataset.write_part(task.name, part)
+    report, dataset = PartReport(removed=len(task.gone)), Dataset(task.place)
+    part = Part(dict.fromkeys(task.gone, SourceEntry(gone=True)))
+    waiting: dict[str, list[Row]] = {}
+    tables: dict[str, list[pa.Table]] = {}
+    held = 0
+    for one in task.sources:
+        known = task.known.get(one.name)
+        same = unchanged(one, known)
+        if same is None:
+            entry, made = _read(one, task.head, report)
+            part.sources[one.name] = entry
+            _add(waiting, made)
+            held += entry.size
+        elif same != known:
+            report.stamps[one.name] = same.stamp
+        report.count(known, same or part.sources[one.name], read=same is None)
+        if held >= GROUP:
+            held = _to_arrow(waiting, tables)
+    _to_arrow(waiting, tables)
+    if part.sources:
+        _write_files(dataset, task.name, part, tables)
     return report
 
 
 def _add(waiting: dict[str, list[Row]], made: Rows) -> None:
     """Put the rows of a source to those of its partition: the month and the format of its first conversation."""
-    if not made["transcripts"]:
-        return
-    first = made["transcripts"][0]
-    month, source = (first["date"] or "")[:7], re.sub(r"[^\w.-]", "_", first["source_type"] or "")
     for name, some in made.items():
         if some:
-            waiting.setdefault(name if name == SCOUT else partition(name, month, source), []).extend(some)
+            first = made["transcripts"][0]
+            folder = partition(name, (first["date"] or "")[:7], first["source_type"] or "")
+            waiting.setdefault(folder, []).extend(some)
+
+
+def _to_arrow(waiting: dict[str, list[Row]], tables: dict[str, list[pa.Table]]) -> int:
+    """Put rows into a form that takes less memory; the bytes that wait then."""
+    for folder, some in waiting.items():
+        tables.setdefault(folder, []).append(table(folder.partition("/")[0], some))
+    waiting.clear()
+    gc.collect()
+    return 0
+
+
+def _write_files(dataset: Dataset, name: str, part: Part, tables: Mapping[str, Sequence[pa.Table]]) -> None:
+    """Write the files of a part, of the rows in each folder, and then that it is there."""
+    for folder, some in tables.items():
+        whole = arrow().concat_tables(some)
+        if whole.num_rows:
+            part.files.append(f"{folder}/{name}.parquet")
+            dataset.write_table(part.files[-1], whole)
+    dataset.write_part(name, part)
 
 
 def partition(table: str, month: str = "", source: str = "") -> str:
-    """The folder of a table for a month and a format, named as Hive does; without them for those that have none."""
+    """The folder of a table for a month and a format, named as Hive does; Scout's table has none."""
+    if table == SCOUT:
+        return table
     none = "__HIVE_DEFAULT_PARTITION__"
-    return f"{table}/month={month or none}/source={source or none}"
+    return f"{table}/month={month or none}/source={re.sub(r'[^a-zA-Z0-9.-]', '_', source) or none}"
 
 
 def begin_tables(dataset: Dataset, head: DatasetHead) -> None:
     """Give every table a file without rows, so that `TABLE/**/*.parquet` is one before there are any."""
-    from pyarrow.parquet import write_table
-
     for name in head.tables:
-        folder, file = (name if name == SCOUT else partition(name)), "none.parquet"
-        if file not in dataset.names(folder):
-            with dataset.written(*folder.split("/"), file) as path:
-                write_table(schema(name).empty_table(), path)
-
-
-class _Files:
-    """The Parquet files of a part, while they are written. At the end of `stack` they take their places."""
-
-    def __init__(self, dataset: Dataset, part: str, stack: ExitStack) -> None:
-        self.dataset, self.part, self.stack = dataset, part, stack
-        self.writers: dict[str, Any] = {}
-        """Name of a file in the dataset -> what writes it."""
-
-    def write(self, folder: str, whole: pa.Table) -> None:
-        """Write a group of rows to the file in a folder."""
-        from pyarrow.parquet import ParquetWriter
-
-        file = file_of(folder, self.part)
-        if file not in self.writers:
-            path = self.stack.enter_context(self.dataset.written(*file.split("/")))
-            fit = schema(folder.partition("/")[0])
-            options = {"compression": "zstd", "compression_level": LEVEL}
-            self.writers[file] = self.stack.enter_context(ParquetWriter(path, fit, **options))
-        self.writers[file].write_table(whole, row_group_size=max(1, whole.num_rows))
-
-    def write_tables(self, folder: str, waiting: list[pa.Table]) -> None:
-        """Write the tables that wait for the file in a folder as one group of rows."""
-        if any(one.num_rows for one in waiting):
-            self.write(folder, arrow().concat_tables(waiting).combine_chunks())
-        waiting.clear()
-
-    def write_rows(self, waiting: dict[str, list[Row]]) -> int:
-        """Write the rows that wait, by folder; the bytes that wait now."""
-        for folder, some in waiting.items():
-            self.write(folder, table(folder.partition("/")[0], some))
-        waiting.clear()
-        gc.collect()
-        return 0
+        file = f"{partition(name)}/none.parquet"
+        if dataset.read(file) is None:
+            dataset.write_table(file, schema(name).empty_table())
 
 
 def fold(dataset: Dataset, parts: DatasetParts, names: Sequence[str], new: str) -> None:
     """Write the rows of these parts that count as the part `new`. The old ones are still there."""
-    part = Part(gone=[one for name in names for one in parts.all[name].gone if parts.newest[one] == name])
-    files: dict[str, list[tuple[str, list[str]]]] = {}
+    part = Part()
+    tables: dict[str, list[pa.Table]] = {}
     for name in names:
         part.sources |= parts.live(name)
         dead = parts.dead_ids(name)
         for file in parts.all[name].files:
-            files.setdefault(posixpath.dirname(file), []).append((file, dead))
-    with ExitStack() as stack:
-        written = _Files(dataset, new, stack)
-        for folder, some in files.items():
-            waiting: list[pa.Table] = []
-            for file, dead in some:
-                with dataset.parquet(file) as held:
-                    for k in range(held.num_row_groups):
-                        waiting.append(_without(held.read_row_group(k), dead))
-                        if sum(one.nbytes for one in waiting) >= GROUP:
-                            written.write_tables(folder, waiting)
-            written.write_tables(folder, waiting)
-        part.files = sorted(written.writers)
-    dataset.write_part(new, part)
+            tables.setdefault(posixpath.dirname(file), []).append(_without(dataset.read_table(file), dead))
+    _write_files(dataset, new, part, tables)
 
 
 def _without(some: pa.Table, dead: list[str]) -> pa.Table:
@@ -277,7 +237,7 @@ def _without(some: pa.Table, dead: list[str]) -> pa.Table:
     import pyarrow.compute as pc
 
     ids = some["transcript_id"]
-    return some.filter(pc.invert(pc.is_in(ids, arrow().array(dead, ids.type)))) if dead else some
+    return some.filter(pc.invert(pc.is_in(ids, arrow().array(dead, ids.type))))
 
 
 def seems_unchanged(one: SourceFile, known: SourceEntry | None) -> bool:
@@ -313,9 +273,9 @@ def _read(one: SourceFile, head: DatasetHead, report: PartReport) -> tuple[Sourc
         said = error.message.removeprefix(f"{one.name}: ")
         report.failed[one.name] = said
         report.transcripts += 1
-        return SourceEntry("", "", one.size, 1, failed=True), unread(one.name, said, scout=head.scout)
+        return SourceEntry(size=one.size, transcripts=1, failed=True), unread(one.name, said, scout=head.scout)
     report.bytes += len(found.data)
-    entry = SourceEntry(_trusted(one), _digest(found), len(found.data), 0)
+    entry = SourceEntry(_trusted(one), _digest(found), len(found.data))
     if not may_have_rows(one) and not may_be_log(found.data[:START]):
         return entry, empty()
     history = before(one.name)
@@ -331,12 +291,9 @@ def _read(one: SourceFile, head: DatasetHead, report: PartReport) -> tuple[Sourc
 
 def _trusted(one: SourceFile) -> str:
     """The stamp; "" for a file that changed so recently that its next change may not show in its times."""
-    try:
-        if os.path.isabs(one.name) and not settled(os.stat(one.name)):
-            return ""
-    except OSError:
-        return ""
-    return one.stamp
+    with suppress(OSError):
+        return one.stamp if not os.path.isabs(one.name) or settled(os.stat(one.name)) else ""
+    return ""
 
 
 def _digest(found: SourceBytes) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from ctxkit.errors import BadDataset, Locked, NoSuchLog
+from ctxkit.errors import BadDataset, CannotCreate, Locked, NoSuchLog
 from ctxkit.fleet import dataset as module
-from ctxkit.fleet.dataset import HEAD, LEDGER, Dataset, DatasetHead, Part, SourceEntry, allow_files, part_name, share_of
+from ctxkit.fleet.dataset import HEAD, Dataset, DatasetHead, Part, SourceEntry, part_name, share_of
 from ctxkit.fleet.tables import SCHEMA
 
 
@@ -44,19 +42,19 @@ def test_another_schema(made: Dataset) -> None:
         with pytest.raises(BadDataset) as raised:
             made.head()
         assert "nothing was changed" in raised.value.message and raised.value.hint
-    place.unlink()
-    with pytest.raises(BadDataset):
+    place.rename(place.with_name("other"))
+    with pytest.raises(BadDataset, match="is no dataset"):
         made.head()
 
 
 def test_ledger(made: Dataset) -> None:
     """A part is kept as it is; a damaged one is refused, and nothing else is a part."""
     sources = {name: SourceEntry("s", "d", 3, 1) for name in ("b", "\udcff.jsonl")}  # a name need not be UTF-8
-    part = Part(sources | {"a": SourceEntry("", "", 3, 1, failed=True)}, ["gone"], ["messages/x.parquet"])
+    part = Part(sources | {"a": SourceEntry(size=3, failed=True), "x": SourceEntry(gone=True)}, ["messages/x.parquet"])
     made.write_part("00000001-00001", part)
-    made.write(b"{", LEDGER, "other.json")
+    made.write("ledger/other.json", b"{")
     assert made.parts() == {"00000001-00001": part}
-    Path(made.path("ledger", "00000001-00001.json")).write_text("[")
+    Path(made.path("ledger/00000001-00001.json")).write_text("[")
     with pytest.raises(BadDataset, match=r"00000001-00001\.json is damaged"):
         made.parts()
 
@@ -64,7 +62,7 @@ def test_ledger(made: Dataset) -> None:
 def test_remove_part(made: Dataset) -> None:
     """Its files go; one that is gone already is no error."""
     file = "messages/month=1/source=x/00000001-00001.parquet"
-    made.write(b"x", *file.split("/"))
+    made.write(file, b"x")
     part = Part(files=[file, "messages/none"])
     made.write_part("00000001-00001", part)
     made.remove_part("00000001-00001", part)
@@ -79,26 +77,32 @@ def test_names_of_parts() -> None:
 
 def test_has_link(made: Dataset, tmp_path: Path) -> None:
     """A file, or a folder on the way to it; not what leads to the dataset."""
-    made.write(b"x", "messages", "a", "x")
+    made.write("messages/a/x", b"x")
     (tmp_path / "way").symlink_to(tmp_path)
     assert not Dataset(str(tmp_path / "way/dataset")).has_link("messages/a/x")
-    Path(made.path("messages", "b")).symlink_to("a")
+    Path(made.path("messages/b")).symlink_to("a")
     assert made.has_link("messages/b/x")
 
 
-def test_replaced_as_a_whole(made: Dataset) -> None:
-    """A file is the old one until the new one is whole; what fails leaves nothing; the mode stays."""
-    made.write(b"old", "messages", "x")
-    place = Path(made.path("messages", "x"))
-    assert place.stat().st_mode & 0o777 == 0o600
-    place.chmod(0o640)
-    with pytest.raises(ZeroDivisionError), made.written("messages", "x") as temporary:
-        Path(temporary).write_bytes(b"half")
-        assert place.read_bytes() == b"old"
-        raise ZeroDivisionError
-    assert os.listdir(place.parent) == ["x"]
-    made.write(b"new", "messages", "x")
-    assert place.read_bytes() == b"new" and place.stat().st_mode & 0o777 == 0o640
+def test_written_as_a_whole(made: Dataset, tmp_path: Path) -> None:
+    """A file is its owner's alone; where a link is, nothing is written."""
+    made.write("messages/a/x", b"new")
+    place = Path(made.path("messages/a/x"))
+    assert place.read_bytes() == made.read("messages/a/x") == b"new" and place.stat().st_mode & 0o777 == 0o600
+    assert place.parent.stat().st_mode & 0o777 == 0o700
+    for link in ("messages/a/y", "messages/b", "ops"):
+        Path(made.path(link)).symlink_to(tmp_path)
+        with pytest.raises(CannotCreate, match="a link"):
+            made.write(link if link.endswith("y") else f"{link}/y", b"x")
+    assert not (tmp_path / "y").exists()
+
+
+def test_names(made: Dataset) -> None:
+    """The files of a folder, and below it; none of one that is not there."""
+    made.write("ops/b/x", b"")
+    made.write("ops/a", b"")
+    assert made.names("ops", below=True) == ["ops/a", "ops/b/x"]
+    assert made.names("ops")[0] == "ops/a" and made.names("nothing") == [] and made.read("nothing") is None
 
 
 def test_alone(made: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,22 +121,14 @@ def test_sweep(made: Dataset) -> None:
     """What a killed run left is removed, by one of the same share or of all; what counts stays."""
     names = [part_name(1, 1), part_name(2, 1), part_name(2, 1, "1of2"), part_name(2, 1, "2of2")]
     for name in names:
-        made.write(b"x", "messages", "month=1", f"{name}.parquet")
-        made.write(b"x", "messages", "month=1", f".ctxkit-{name}.parquet-x")
-    made.write(b"x", ".ctxkit-ctxkit.json-x")
+        made.write(f"messages/month=1/{name}.parquet", b"x")
+    for left in (".ctxkit-1", "messages/month=1/.ctxkit-2"):
+        Path(made.path(left)).touch()
 
-    def left() -> list[str]:
+    def stay() -> list[str]:
         return sorted(path.name for path in Path(made.place).rglob("*") if path.is_file() and path.name != HEAD)
 
-    before = left()
     made.sweep("2of2", names[:1])
-    assert left() == [one for one in before if "2of2" not in one]
+    assert stay() == [f"{name}.parquet" for name in names[:3]]
     made.sweep("", names[:1])
-    assert left() == [f"{names[0]}.parquet"]
-
-
-def test_allow_files() -> None:
-    """The limit is raised as far as it may be, never lowered."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allow_files(1)
-    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (soft, hard)
+    assert stay() == [f"{names[0]}.parquet"]

@@ -17,17 +17,18 @@ import pyarrow.parquet
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.fleet.dataset import TEMPORARY, Dataset
+from ctxkit.fleet.dataset import Dataset
 from ctxkit.fleet.ingest import Ingest, ingest
 from ctxkit.fleet.tables import TABLES
+from ctxkit.store.atomic import PREFIX
 from tests.effort import part
 from tests.fleet.folders import chat, logs, rows_of
 
 POINTS = 50
 CALLS: tuple[tuple[Any, str], ...] = (
-    *((os, name) for name in ("open", "fsync", "replace", "unlink", "chmod", "listdir", "stat", "mkdir")),
-    (pyarrow.parquet.ParquetWriter, "write_table"), (pyarrow.parquet.ParquetWriter, "close"),
-)  # fmt: skip
+    *((os, name) for name in ("open", "fsync", "replace", "unlink", "remove", "chmod", "listdir", "stat", "mkdir")),
+    (pyarrow.parquet, "write_table"),
+)
 """Where it is killed: before and after each of these calls."""
 
 
@@ -142,7 +143,7 @@ def test_killed(tmp_path: Path, world: tuple[Path, Path, dict[str, list[str]]], 
         readable(trial, {} if first else old, new)
         run(folder, trial)
         assert rows_of(trial) == new, k
-        left = [path for path in trial.rglob(f"{TEMPORARY}*")]
+        left = [path for path in trial.rglob(f"{PREFIX}*")]
         assert left == [], k
         named = {file for part in Dataset(str(trial)).parts().values() for file in part.files}
         there = {path.relative_to(trial).as_posix() for path in trial.rglob("0*.parquet")}
