@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,17 +71,13 @@ def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False) -> I
     """
     refuse_home(folder, env)
     found = Archive(folder)
-    if dry_run:
+    with nullcontext() if dry_run else found.writing():
         for item in items(env):
+            original, name = item.original, item.name
             try:
-                yield Archived(item, found.compare(item.original, item.name))
-            except CtxkitError as error:
-                yield Archived(item, Difference("same"), error)
-        return
-    with found.writing():
-        for item in items(env):
-            try:
-                yield Archived(item, found.bring(item.original, item.name, item.keep))
+                yield Archived(
+                    item, found.compare(original, name) if dry_run else found.bring(original, name, item.keep)
+                )
             except ArchiveFailed:
                 raise
             except CtxkitError as error:

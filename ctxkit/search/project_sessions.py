@@ -13,6 +13,7 @@ import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from fnmatch import translate
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -191,7 +192,7 @@ def project_sessions(
     the archive that the programs no longer have. Starts are read as the caller iterates: a caller that does not reach
     the end has to close it (`contextlib.closing`).
     """
-    files = sorted(_candidates(env, of, format, archived=archived), key=lambda one: (-one.modified, one.path))
+    files = sorted(all_files(env, format, of=of, archived=archived), key=lambda one: (-one.modified, one.path))
     files = _behind_sources(files, untouched({one.path: one.size for one in files}, env))
     older = older_pages([one.path for one in files if one.format == "codex"])
     with closing(_Starts(env)) as starts:
@@ -215,29 +216,20 @@ def _behind_sources(files: list[SessionFile], copies: Mapping[str, str]) -> list
     return sorted(files, key=lambda one: (place(one.path), places[one.path] < place(one.path)))
 
 
-def all_files(env: Mapping[str, str], format: str | None = None, *, archived: bool = True) -> Iterator[SessionFile]:
-    """Every session file below the programs' folders, in no order; nothing is read.
+def all_files(
+    env: Mapping[str, str], format: str | None = None, *, of: Project | None = None, archived: bool = True
+) -> Iterator[SessionFile]:
+    """Every session file below the programs' folders, in no order; nothing is read. `of`: only those that may be of a
+    project.
 
     `archived`: also files of the archive that the programs no longer have.
     """
-    return _candidates(env, None, format, archived=archived)
+    homes = (home for home in session_homes(env, archived=archived) if format in (None, home.format))
+    return chain.from_iterable(files_of(home, of) for home in homes)
 
 
-def files_of(home: SessionHome) -> Iterator[SessionFile]:
-    """Every session file of a home, in no order; nothing is read."""
-    return _in_home(home, None)
-
-
-def _candidates(
-    env: Mapping[str, str], of: Project | None, format: str | None, *, archived: bool = True
-) -> Iterator[SessionFile]:
-    for home in session_homes(env, archived=archived):
-        if format is None or home.format == format:
-            yield from _in_home(home, of)
-
-
-def _in_home(home: SessionHome, of: Project | None) -> Iterator[SessionFile]:
-    """The files of a home that may be sessions of a project."""
+def files_of(home: SessionHome, of: Project | None = None) -> Iterator[SessionFile]:
+    """The session files of a home, in no order; nothing is read. `of`: only those that may be of a project."""
     name, layout = home.format, LAYOUTS[home.format]
     pieces = layout.pattern.split("/")
     flat = "" if home.is_archived else home.flat
@@ -291,7 +283,7 @@ def _below(folder: str, pieces: Sequence[str]) -> Iterator[tuple[str, os.stat_re
             fits = re.compile(translate(first)).match
             with os.scandir(folder) as entries:
                 if rest:
-                    paths = [entry.path for entry in entries if fits(entry.name) and _may_be_folder(entry)]
+                    paths = [entry.path for entry in entries if fits(entry.name) and entry.is_dir()]
                 else:
                     files = {entry.path for entry in entries if fits(plain_name(entry.name))}
                     paths = [path for path in files if (plain := plain_name(path)) == path or plain not in files]
@@ -307,10 +299,6 @@ def _below(folder: str, pieces: Sequence[str]) -> Iterator[tuple[str, os.stat_re
             continue
         if (found.st_mode & 0o170000) == 0o100000:
             yield path, found
-
-
-def _may_be_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir() if entry.is_symlink() else entry.is_dir(follow_symlinks=False)
 
 
 class _Starts:
