@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from itertools import islice
 from typing import NamedTuple
 
@@ -73,8 +72,7 @@ def find_session(name: str, env: Mapping[str, str], *, progress: Step | None = N
 def _by_place(name: str, place: int, format: str | None, env: Mapping[str, str], here: Project) -> NamedSession:
     if place < 1:
         raise NoSuchSession(f"{name}: sessions are counted from 1, the newest", "@ is the newest, @2 the one before")
-    with closing(project_sessions(env, here, format)) as files:
-        found = list(islice(files, place + 1))
+    found = list(islice(project_sessions(env, here, format), place + 1))
     if len(found) < place:
         agent = f" of {format}" if format else ""
         if not found:
