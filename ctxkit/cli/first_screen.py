@@ -10,7 +10,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -63,8 +63,7 @@ def show() -> bool:
         return False
     logs = _logs_here()
     with streams.progress("looking for sessions", "files") as step:
-        with closing(project_sessions(os.environ, here)) as files:
-            some = list(islice(files, SHOWN + 1))
+        some = list(islice(project_sessions(os.environ, here), SHOWN + 1))
         found = find_files(some[:SHOWN], env=os.environ, progress=step)
         for error in found.ruined:
             streams.warn(error.message, error)

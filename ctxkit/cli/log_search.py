@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,8 +160,7 @@ class LogSearch:
         if not all(word.startswith("@") for word in self.typed):
             return ""
         here = project(env=os.environ)
-        with closing(project_sessions(os.environ, here)) as files:
-            paths = [one.path for one in files]
+        paths = [one.path for one in project_sessions(os.environ, here)]
         names = ["@" if place == 1 else f"@{place}" for place, path in enumerate(paths, 1) if path not in self.places]
         if not names or len(names) == len(paths):
             return ""

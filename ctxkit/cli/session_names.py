@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -74,8 +73,8 @@ def made_from(path: str | os.PathLike[str]) -> str:
     one = origin(os.path.abspath(path), os.environ)
     if one is None or not os.path.exists(one.source):
         return ""
-    with closing(project_sessions(os.environ, project(env=os.environ))) as files:
-        place = next((k for k, file in enumerate(islice(files, OFFERED), 1) if file.path == one.source), 0)
+    files = islice(project_sessions(os.environ, project(env=os.environ)), OFFERED)
+    place = next((k for k, file in enumerate(files, 1) if file.path == one.source), 0)
     return f"@{place}" if place > 1 else "@" if place else one.source
 
 
@@ -107,8 +106,7 @@ def project_names(folder: str | None = None) -> dict[str, str]:
     Raises NoSuchSession if there is none; NoSuchLog.
     """
     here = project(folder, env=os.environ)
-    with closing(project_sessions(os.environ, here)) as files:
-        paths = [one.path for one in files]
+    paths = [one.path for one in project_sessions(os.environ, here)]
     if not paths:
         raise NoSuchSession(f"no session was begun in {here.folder}", ELSEWHERE)
     return {path: f"@{place}" if place > 1 else "@" for place, path in enumerate(paths, 1)}
@@ -125,8 +123,7 @@ def picked() -> str:
         return NONE
     here = project(env=os.environ)
     with streams.progress("looking for sessions", "files") as step:
-        with closing(project_sessions(os.environ, here)) as files:
-            some = list(islice(files, OFFERED))
+        some = list(islice(project_sessions(os.environ, here), OFFERED))
         found = find_files(some, env=os.environ, progress=step)
     if not found.sessions:
         return NONE

@@ -29,6 +29,7 @@ from ctxkit.memory.notes import RULES_VERSION, SUMS, LogPrefix, MemoryNote, Note
 from ctxkit.search.project_sessions import session_homes
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log
+from ctxkit.store.spool import lines_of
 
 BEGINNING = 2
 """Texts by which sessions are found that may be copies of one another."""
@@ -167,12 +168,7 @@ class SourceCheck:
 
 def has_ops(source: Source) -> bool:
     """Whether there may be an op in the lines of a log. Raises ReadFailed, UpdatedElsewhere."""
-    end = b""
-    for piece in source.chunks(0, source.size):
-        if KEY in end + piece:
-            return True
-        end = bytes(piece[-len(KEY) :])
-    return False
+    return any(KEY in line for line in lines_of(source.chunks(0, source.size)))
 
 
 class Copies:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.errors import ArchiveFailed, CtxkitError, Usage
 from ctxkit.formats.session_folders import MARKER, REGISTRY, START, TRUSTED, head, pi_slug
 from ctxkit.search.project_sessions import SessionFile, SessionHome, files_of, session_head, session_homes
-from ctxkit.search.prompt_history import history_file
+from ctxkit.search.prompt_history import FILE as HISTORY
 from ctxkit.store import atomic
 from ctxkit.store.archive_files import REPLACED, Archive, Difference
 from ctxkit.store.folder import SIDECAR, sidecar_name
@@ -23,6 +24,8 @@ from ctxkit.store.source import start_of
 
 NOWHERE = "--unknown--"
 """The folder for sessions without a working folder, of a program that keeps all sessions in one folder."""
+_BESIDE_HOME = {"claude-code": HISTORY, "gemini-cli": REGISTRY}
+"""Format -> the file beside the folder of its program's sessions."""
 
 
 class ArchiveItem(NamedTuple):
@@ -55,10 +58,9 @@ def items(env: Mapping[str, str]) -> Iterator[ArchiveItem]:
         for one in sorted(files_of(home)):
             yield from _of_session(home, one, os.path.join(top, _place(home, one)))
             yield from _markers(home, one, top, seen)
-        if home.format == "claude-code":
-            yield from _beside_home(history_file(home.folder), top, home.format)
-        elif home.format == "gemini-cli":
-            yield from _beside_home(home.folder.with_name(REGISTRY), top, home.format)
+        beside = _BESIDE_HOME.get(home.format)
+        if beside is not None:
+            yield from _if_there(home.folder.with_name(beside), os.path.join(os.path.dirname(top), beside), home.format)
 
 
 def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False) -> Iterator[Archived]:
@@ -70,17 +72,13 @@ def archive(folder: Path, env: Mapping[str, str], *, dry_run: bool = False) -> I
     """
     refuse_home(folder, env)
     found = Archive(folder)
-    if dry_run:
+    with nullcontext() if dry_run else found.writing():
         for item in items(env):
+            original, name = item.original, item.name
             try:
-                yield Archived(item, found.compare(item.original, item.name))
-            except CtxkitError as error:
-                yield Archived(item, Difference("same"), error)
-        return
-    with found.writing():
-        for item in items(env):
-            try:
-                yield Archived(item, found.bring(item.original, item.name, item.keep))
+                yield Archived(
+                    item, found.compare(original, name) if dry_run else found.bring(original, name, item.keep)
+                )
             except ArchiveFailed:
                 raise
             except CtxkitError as error:
@@ -144,14 +142,10 @@ def _markers(home: SessionHome, one: SessionFile, top: str, seen: set[str]) -> I
         return
     seen.add(first)
     for marker in (MARKER, TRUSTED):
-        path = home.folder / first / marker
-        if os.path.isfile(path):
-            name = os.path.join(top, first, marker)
-            yield ArchiveItem(path, name, f"{name}{SIDECAR}/{REPLACED}", home.format)
+        yield from _if_there(home.folder / first / marker, os.path.join(top, first, marker), home.format)
 
 
-def _beside_home(path: Path, top: str, format: str) -> Iterator[ArchiveItem]:
-    """A file beside the folder of a program's sessions."""
+def _if_there(path: Path, name: str, format: str) -> Iterator[ArchiveItem]:
+    """A file that belongs to no session, if it exists."""
     if os.path.isfile(path):
-        name = os.path.join(os.path.dirname(top), path.name)
         yield ArchiveItem(path, name, f"{name}{SIDECAR}/{REPLACED}", format)

@@ -8,8 +8,10 @@ is cached for a file that changed just now, because its next change may not show
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ctxkit.logfile.open import OpenLog
     from ctxkit.measure.status import Budget
 
+T = TypeVar("T")
 GLANCE, TOKENS = "preview", "tokens"
 """The kinds of rows."""
 AT_ONCE = 1000
@@ -63,17 +66,12 @@ class CachedFiles:
 
     def glance(self, path: Path, known_as: str) -> tuple[bool, SessionPreview | None]:
         """Whether there is a valid cached preview, and the preview, None for a file that is not a session."""
-        name = key(path)
-        self._seen.add(name)
-        found = self._glances.get(name)
-        if found is None or found[0] != known_as:
-            return False, None
-        if found[1] == _NOTHING:
+        self._seen.add(key(path))
+        found = self._glances.get(key(path))
+        if found == (known_as, _NOTHING):
             return True, None
-        try:
-            return True, _glance(found[1])
-        except msgspec.MsgspecError:
-            return False, None
+        preview = _valid(found, known_as, _glance)
+        return preview is not None, preview
 
     def learn(self, path: Path, known_as: str, preview: SessionPreview | None) -> None:
         """Cache the preview of a file, None for a file that is not a session."""
@@ -83,13 +81,7 @@ class CachedFiles:
 
     def tokens(self, path: Path, known_as: str) -> CachedTokens | None:
         """The cached tokens of a file; None if they are missing or not valid."""
-        found = self._tokens.get(key(path))
-        if found is None or found[0] != known_as:
-            return None
-        try:
-            return _tokens(found[1])
-        except msgspec.MsgspecError:
-            return None
+        return _valid(self._tokens.get(key(path)), known_as, _tokens)
 
     def leave(self) -> None:
         """Write new values to the index, and remove those of missing files."""
@@ -105,6 +97,15 @@ class CachedFiles:
     def _put(self, gone: list[bytes] | None = None) -> None:
         self._index.put(GLANCE, self._new, gone or (), sample=SAMPLE)
         self._new = {}
+
+
+def _valid(row: Row | None, known_as: str, decode: Callable[[bytes], T]) -> T | None:
+    """The value of a row; None if there is none for this stamp, or it cannot be read."""
+    if row is None or row[0] != known_as:
+        return None
+    with suppress(msgspec.MsgspecError):
+        return decode(row[1])
+    return None
 
 
 def note_tokens(log: OpenLog, budget: Budget) -> None:

@@ -8,7 +8,7 @@ ledger.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -238,17 +238,21 @@ def _shortened(stubs: Mapping[str, Any]) -> Iterator[tuple[Name, str, Any, str]]
 
 
 def _in_stretches(messages: Any, stretches: Iterable[Span], *, more: bool) -> Iterator[int]:
-    """The numbers of the messages in these stretches of bytes. `more`: messages may have further rows."""
+    """The numbers of the messages in these stretches of bytes. `more`: messages may have further rows.
+
+    A list of a million places is not built for a few hits.
+    """
+    places: Any = messages
+    place_of: Callable[[Any], tuple[int, ...]] = _place
     if more:
-        spans = sorted((offset, offset + size, m.n) for m in messages for offset, size in ((m.offset, m.size), *m.more))
-        starts: Any = [start for start, _, _ in spans]
-        at: Any = spans.__getitem__
-    else:
-        starts, at = _Offsets(messages), lambda i: _stretch(messages[i])
+        places = sorted(
+            (offset, offset + size, m.n) for m in messages for offset, size in ((m.offset, m.size), *m.more)
+        )
+        place_of = tuple
     for start, end in stretches:
-        i = max(bisect_right(starts, start) - 1, 0)
-        while i < len(starts):
-            low, high, n = at(i)
+        i = max(bisect_right(places, start, key=lambda one: place_of(one)[0]) - 1, 0)
+        while i < len(places):
+            low, high, n = place_of(places[i])
             if low >= end:
                 break
             if high > start:
@@ -256,21 +260,9 @@ def _in_stretches(messages: Any, stretches: Iterable[Span], *, more: bool) -> It
             i += 1
 
 
-def _stretch(message: Message) -> tuple[int, int, int]:
+def _place(message: Message) -> tuple[int, ...]:
+    """The first byte of a message, the one behind its last, and its number."""
     return message.offset, message.offset + message.size, message.n
-
-
-class _Offsets:
-    """The offsets of messages as a sequence; a list of a million of them is not built for a few hits."""
-
-    def __init__(self, messages: Any) -> None:
-        self._messages = messages
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def __getitem__(self, i: int) -> int:
-        return int(self._messages[i].offset)
 
 
 def _lines(text: str, spans: Iterable[Span]) -> Iterator[tuple[int, int, list[Span]]]:

@@ -6,7 +6,6 @@ the index of `search/prefilter.py`, are not opened.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.search.full_search import Search
 from ctxkit.search.prefilter import WordPrefilter
 from ctxkit.search.sessions import Session
-from ctxkit.store.folder import FolderEntry, sidecar_name
+from ctxkit.store.folder import entry_of
 from ctxkit.store.private import user_cache
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar
@@ -38,24 +37,14 @@ class MentionSearch:
 
     def __call__(self, session: Session) -> bool:
         """Whether a session contains the needle, as in `mentions`."""
-        if session.thread:
-            return mentions(session, self._needle, self._limit)
-        return _named(session, self._needle) or not (
-            self._lacking.of(_entry(session.path)) or not mentions(session, self._needle, self._limit)
-        )
+        if _named(session, self._needle):
+            return True
+        lacks = not session.thread and self._lacking.of(entry_of(session.path))
+        return not lacks and mentions(session, self._needle, self._limit)
 
     def learn(self) -> None:
         """Index the words of new sessions, as far as there is time; called when everything is printed."""
         self._lacking.learn()
-
-
-def _entry(path: Path) -> FolderEntry:
-    """The file as it is now, as a walk would find it."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return FolderEntry(path, None)
-    return FolderEntry(path, found, alone=not (path.is_symlink() or os.path.lexists(sidecar_name(str(path)))))
 
 
 def _named(session: Session, needle: Needle) -> bool:

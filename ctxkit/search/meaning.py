@@ -63,7 +63,8 @@ class MeaningModel:
         load(model=self.model)
         deadline = time.monotonic() + time_limit(self.log.config, self.model)
         found = meaning_prompt.union(self._answers(waiting, deadline))
-        self._judge(shown, found)
+        if why := self._too_much(shown, found):
+            raise ModelFailed(f"{self.model} gave no answer that can be used: {why}")
         if not found:
             raise NothingMatched(f"no message is about {self.text!r}, says {self.model}")
         handles = {one.name: one.handle for one in offers}
@@ -79,15 +80,9 @@ class MeaningModel:
 
     def bounded(self, shown: Sequence[Name], found: Sequence[Name]) -> None:
         """Raises NothingChanges if the messages that were chosen by words instead are too many to leave at once."""
-        why = self._too_much(shown, found)
-        if why:
+        if why := self._too_much(shown, found):
             hint = "fewer: --top N; or name them: ctxkit forget LOG N..."
             raise NothingChanges(f"{why} where a model is asked: nothing was changed", hint)
-
-    def _judge(self, shown: Sequence[Name], found: Sequence[Name]) -> None:
-        why = self._too_much(shown, found)
-        if why:
-            raise ModelFailed(f"{self.model} gave no answer that can be used: {why}")
 
     def _too_much(self, shown: Sequence[Name], found: Sequence[Name]) -> str | None:
         if not self.leaves or not found:
@@ -103,8 +98,8 @@ class MeaningModel:
 
     def _offer(self, place: int, name: Name) -> OfferedMessage:
         state = self.log.state()
-        role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
         self._hide.look_into([self.log.full(entry(state, name))])
+        role = meaning_prompt.role_of(state, name)
         return OfferedMessage(f"m{place}", name, role, meaning_prompt.shortened(self.log.text(name), self._hide))
 
     def _parts(self, shown: Sequence[Name], offers: Sequence[OfferedMessage]) -> list[list[OfferedMessage]]:

@@ -73,7 +73,7 @@ def guarded(state: State, shown: Sequence[Name]) -> Names:
     exchanges = exchange_of(state, shown)
     last = max(exchanges.values(), default=0)
     newest = [name for name in shown if exchanges.get(name) == last] if last else list(shown[-1:])
-    system = [name for name in shown if _role(state, name) in PREAMBLE_ROLES]
+    system = [name for name in shown if role_of(state, name) in PREAMBLE_ROLES]
     names = Names.of([*newest, *system]) | protected(state)
     for name in names.items & state.board.telling.keys():
         names = names | state.board.telling[name].tells
@@ -87,7 +87,8 @@ def may_choose(state: State, chosen: Sequence[Name], guard: Names) -> list[Name]
     return [name for name in chosen if name not in guard and name not in tied]
 
 
-def _role(state: State, name: Name) -> str:
+def role_of(state: State, name: Name) -> str:
+    """The role of a message of the log, or of one that an op brought in."""
     return state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from itertools import islice
 from typing import NamedTuple
 
@@ -73,8 +72,7 @@ def find_session(name: str, env: Mapping[str, str], *, progress: Step | None = N
 def _by_place(name: str, place: int, format: str | None, env: Mapping[str, str], here: Project) -> NamedSession:
     if place < 1:
         raise NoSuchSession(f"{name}: sessions are counted from 1, the newest", "@ is the newest, @2 the one before")
-    with closing(project_sessions(env, here, format)) as files:
-        found = list(islice(files, place + 1))
+    found = list(islice(project_sessions(env, here, format), place + 1))
     if len(found) < place:
         agent = f" of {format}" if format else ""
         if not found:
@@ -104,12 +102,13 @@ def _by_words(name: str, typed: str, env: Mapping[str, str], here: Project, prog
     """The session by the beginning of its id, or by words of its title; last by an id in other projects."""
     own = list(project_sessions(env, here))
     wanted = typed.lower().split()
-    found = _exact(typed, [one for one in own if _has_id(one, typed)])
+    found = _with_id(typed, own)
     if not (len(found) == 1 and re.fullmatch(r"\S*[0-9]\S*", typed) and len(typed) >= SURE):
         titles = titled(own, env, progress)
-        found += [one for one in own if one not in found and _all_in(wanted, titles.get(one.path, ""))]
+        titled_so = (one for one in own if all(word in titles.get(one.path, "").lower() for word in wanted))
+        found += [one for one in titled_so if one not in found]
     if not found and len(typed) >= SHORT and len(wanted) == 1:
-        found = _exact(typed, [one for one in all_files(env) if _has_id(one, typed)])
+        found = _with_id(typed, all_files(env))
     if len(found) == 1:
         return found[0]
     if found:
@@ -127,19 +126,13 @@ def _lines(*texts: str | Sequence[str]) -> str:
     return "\n".join(line.replace("\n", "␊") for line in every)
 
 
-def _has_id(one: SessionFile, typed: str) -> bool:
-    """Whether a session's id begins so. Of Gemini CLI's sessions elsewhere only the beginning of the id is known."""
-    return one.id.lower().startswith(typed.lower())
+def _with_id(typed: str, files: Iterable[SessionFile]) -> list[SessionFile]:
+    """The session with exactly this id; without one, those whose ids begin so.
 
-
-def _exact(typed: str, found: list[SessionFile]) -> list[SessionFile]:
-    """The session with exactly this id, if there is one; else all that were found."""
-    exact = [one for one in found if one.id == typed]
-    return exact or found
-
-
-def _all_in(words: Iterable[str], title: str) -> bool:
-    return bool(title) and all(word in title.lower() for word in words)
+    Of Gemini CLI's sessions elsewhere only the beginning of the id is known.
+    """
+    found = [one for one in files if one.id.lower().startswith(typed.lower())]
+    return [one for one in found if one.id == typed] or found
 
 
 def titled(files: Sequence[SessionFile], env: Mapping[str, str], progress: Step | None = None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -207,12 +207,19 @@ def _branch(opening: Opening) -> str:
     layout = LAYOUTS.get(opening.format.name)
     if layout is None or (BRANCH,) not in layout.keys:
         return ""
-    for line in Backwards(opening.laid_out).holding(utf8(f'"{BRANCH}"')):
-        with suppress(ValueError):
-            record = loads(line)
-            if isinstance(record, dict) and isinstance(found := record.get(BRANCH), str):
-                return one_line(found, TITLE)
-    return ""
+    rows = _rows(Backwards(opening.laid_out), utf8(f'"{BRANCH}"'))
+    return next((one_line(found, TITLE) for row in rows if isinstance(found := row.get(BRANCH), str)), "")
+
+
+def _rows(lines: Backwards, literal: bytes) -> Iterator[dict[str, Any]]:
+    """The rows with these bytes that are JSON objects, the last one first."""
+    for line in lines.holding(literal):
+        try:
+            row = loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row
 
 
 def _tokens(opening: Opening) -> tuple[int | None, int]:
@@ -279,18 +286,8 @@ def _time(opening: Opening) -> float | None:
 
 def title_of(opening: Opening, title: str = "") -> str:
     """The program's own title of the session, else `title`, else the beginning of the first typed text."""
-    lines = Backwards(opening.laid_out)
-
-    def holding(literal: bytes) -> Iterator[dict[str, Any]]:
-        for line in lines.holding(literal):
-            try:
-                record = loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                yield record
-
-    return one_line(opening.format.title(holding), TITLE) or title or _first(opening)
+    own = opening.format.title(partial(_rows, Backwards(opening.laid_out)))
+    return one_line(own, TITLE) or title or _first(opening)
 
 
 def _first(opening: Opening) -> str:

@@ -2,21 +2,18 @@
 
 A project is the git repository that a folder is in, else the folder itself; its sessions are those that were begun in
 it, or in a folder below it. Pipeline: `formats/session_folders.py` has the folders of the programs -> here ->
-`naming.py` (`@`) and `sessions.py` (`--here`). Only folders that can be the project's are listed. If there are many
-files, their starts are kept in the user's index.
+`naming.py` (`@`) and `sessions.py` (`--here`). Only folders that can be the project's are listed.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import translate
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from ctxkit.core.log_name import COMPRESSED, plain_name
 from ctxkit.errors import CtxkitError, NoSuchLog
@@ -35,18 +32,10 @@ from ctxkit.formats.session_folders import (
 )
 from ctxkit.search.resumed import untouched
 from ctxkit.settings.config import load_user
-from ctxkit.store.private import user_cache
 from ctxkit.store.source import start_of
-
-if TYPE_CHECKING:
-    from ctxkit.store.index import Index, Row
 
 FIRST = 4096
 """Bytes of a session that are read first; most name their folder in them."""
-FEW = 40
-"""Starts that are read before the index is used."""
-KIND = "where"
-"""The kind of our rows in the index."""
 BY_NAME = ("gemini-cli", "cursor")
 """Formats whose sessions do not name the folder that they were begun in; the name of their session folder does."""
 
@@ -67,9 +56,7 @@ class Project(NamedTuple):
 
 
 class SessionFile(NamedTuple):
-    """A session's file. `modified`: nanoseconds since 1970; `folder`: the one it was begun in; `id`: the program's id;
-    `inode`: device and inode, which identify its start, because programs only append.
-    """
+    """A session's file. `modified`: nanoseconds since 1970; `folder`: the one it was begun in; `id`: its program's."""
 
     path: str
     format: str
@@ -77,7 +64,6 @@ class SessionFile(NamedTuple):
     size: int
     folder: str
     id: str
-    inode: str
 
 
 def project(folder: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> Project:
@@ -183,25 +169,23 @@ def archive_folder(env: Mapping[str, str]) -> Path | None:
 
 def project_sessions(
     env: Mapping[str, str], of: Project, format: str | None = None, *, agents: bool = False, archived: bool = True
-) -> Generator[SessionFile]:
+) -> Iterator[SessionFile]:
     """The sessions of a project, of one format or of all, the one that was written last first; what `watch` wrote by
     itself is behind its source, until somebody goes on with it: the person is in the source.
 
     `agents`: also sessions of an agent's subagents, if these have files of their own. `archived`: also those of
-    the archive that the programs no longer have. Starts are read as the caller iterates: a caller that does not reach
-    the end has to close it (`contextlib.closing`).
+    the archive that the programs no longer have. Starts are read as the caller iterates.
     """
-    files = sorted(_candidates(env, of, format, archived=archived), key=lambda one: (-one.modified, one.path))
+    files = sorted(all_files(env, format, of=of, archived=archived), key=lambda one: (-one.modified, one.path))
     files = _behind_sources(files, untouched({one.path: one.size for one in files}, env))
     older = older_pages([one.path for one in files if one.format == "codex"])
-    with closing(_Starts(env)) as starts:
-        for one in files:
-            if one.path in older:
-                continue
-            start = starts.of(one)
-            folder = one.folder if one.format in BY_NAME else start.folder or (one.folder if one.size > START else "")
-            if folder and of.holds(folder) and (agents or not start.sub):
-                yield one._replace(folder=folder, id=start.id or one.id)
+    for one in files:
+        if one.path in older:
+            continue
+        start = session_head(one)
+        folder = one.folder if one.format in BY_NAME else start.folder or (one.folder if one.size > START else "")
+        if folder and of.holds(folder) and (agents or not start.sub):
+            yield one._replace(folder=folder, id=start.id or one.id)
 
 
 def _behind_sources(files: list[SessionFile], copies: Mapping[str, str]) -> list[SessionFile]:
@@ -215,29 +199,20 @@ def _behind_sources(files: list[SessionFile], copies: Mapping[str, str]) -> list
     return sorted(files, key=lambda one: (place(one.path), places[one.path] < place(one.path)))
 
 
-def all_files(env: Mapping[str, str], format: str | None = None, *, archived: bool = True) -> Iterator[SessionFile]:
-    """Every session file below the programs' folders, in no order; nothing is read.
+def all_files(
+    env: Mapping[str, str], format: str | None = None, *, of: Project | None = None, archived: bool = True
+) -> Iterator[SessionFile]:
+    """Every session file below the programs' folders, in no order; nothing is read. `of`: only those that may be of a
+    project.
 
     `archived`: also files of the archive that the programs no longer have.
     """
-    return _candidates(env, None, format, archived=archived)
+    homes = (home for home in session_homes(env, archived=archived) if format in (None, home.format))
+    return chain.from_iterable(files_of(home, of) for home in homes)
 
 
-def files_of(home: SessionHome) -> Iterator[SessionFile]:
-    """Every session file of a home, in no order; nothing is read."""
-    return _in_home(home, None)
-
-
-def _candidates(
-    env: Mapping[str, str], of: Project | None, format: str | None, *, archived: bool = True
-) -> Iterator[SessionFile]:
-    for home in session_homes(env, archived=archived):
-        if format is None or home.format == format:
-            yield from _in_home(home, of)
-
-
-def _in_home(home: SessionHome, of: Project | None) -> Iterator[SessionFile]:
-    """The files of a home that may be sessions of a project."""
+def files_of(home: SessionHome, of: Project | None = None) -> Iterator[SessionFile]:
+    """The session files of a home, in no order; nothing is read. `of`: only those that may be of a project."""
     name, layout = home.format, LAYOUTS[home.format]
     pieces = layout.pattern.split("/")
     flat = "" if home.is_archived else home.flat
@@ -249,10 +224,7 @@ def _in_home(home: SessionHome, of: Project | None) -> Iterator[SessionFile]:
             if home.is_archived and home.has_original(path):
                 continue
             if found.st_size and not (layout.skip and layout.skip.match(os.path.basename(path))):
-                yield SessionFile(
-                    path, name, found.st_mtime_ns, found.st_size, begun, session_id(name, path),
-                    f"{found.st_dev}:{found.st_ino}",
-                )  # fmt: skip
+                yield SessionFile(path, name, found.st_mtime_ns, found.st_size, begun, session_id(name, path))
 
 
 def _folders(format: str, layout: SessionLayout, home: str, of: Project | None) -> list[tuple[str, str]] | None:
@@ -291,7 +263,7 @@ def _below(folder: str, pieces: Sequence[str]) -> Iterator[tuple[str, os.stat_re
             fits = re.compile(translate(first)).match
             with os.scandir(folder) as entries:
                 if rest:
-                    paths = [entry.path for entry in entries if fits(entry.name) and _may_be_folder(entry)]
+                    paths = [entry.path for entry in entries if fits(entry.name) and entry.is_dir()]
                 else:
                     files = {entry.path for entry in entries if fits(plain_name(entry.name))}
                     paths = [path for path in files if (plain := plain_name(path)) == path or plain not in files]
@@ -307,50 +279,6 @@ def _below(folder: str, pieces: Sequence[str]) -> Iterator[tuple[str, os.stat_re
             continue
         if (found.st_mode & 0o170000) == 0o100000:
             yield path, found
-
-
-def _may_be_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir() if entry.is_symlink() else entry.is_dir(follow_symlinks=False)
-
-
-class _Starts:
-    """Reads the starts of sessions; if there are many, it uses the index."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = env
-        self._read = 0
-        self._known: dict[bytes, Row] | None = None
-        self._new: dict[bytes, Row] = {}
-
-    def of(self, one: SessionFile) -> SessionHead:
-        """The head of a session; empty if it cannot be read."""
-        if self._read < FEW:
-            self._read += 1
-            return session_head(one)
-        if self._known is None:
-            self._known = self._index().below(KIND, b"/")
-        key = os.fsencode(one.path)
-        row = self._known.get(key)
-        if row is not None and row[0] == one.inode:
-            with suppress(msgspec.MsgspecError):
-                return _head(row[1])
-        start = session_head(one)
-        if start.folder:  # without one, later rows may still name it
-            self._new[key] = one.inode, msgspec.json.encode(start)
-        return start
-
-    def close(self) -> None:
-        """Write new starts to the index."""
-        if self._new:
-            self._index().put(KIND, self._new, sample=100)
-
-    def _index(self) -> Index:
-        from ctxkit.store.index import Index  # imports sqlite3, which few sessions do not need
-
-        return Index(user_cache(self._env))
-
-
-_head = msgspec.json.Decoder(SessionHead).decode
 
 
 def session_head(one: SessionFile) -> SessionHead:

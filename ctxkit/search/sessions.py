@@ -37,7 +37,7 @@ from ctxkit.search.project_sessions import (
 from ctxkit.search.prompt_history import history_file, lost_sessions
 from ctxkit.search.resumed import Origin, origins
 from ctxkit.settings.config import load
-from ctxkit.store.folder import START, FolderEntry, Known, logs_of, named, walk
+from ctxkit.store.folder import START, FolderEntry, Known, entry_of, logs_of, named, walk
 from ctxkit.store.index import Index, settled
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.private import user_cache, user_config
@@ -242,12 +242,13 @@ class _Search:
                 self._done += 1
                 if home is not None and home.is_archived and home.has_original(str(entry.path)):
                     continue
-                if entry.sidecar:
-                    self._sidecar(entry.path)
-                elif entry.found is None:
-                    self._failed(entry)
-                else:
+                if entry.sidecar:  # never changed; without its log it is reported
+                    if not any(map(os.path.lexists, logs_of(str(entry.path)))):
+                        self.found.orphans.append(entry.path)
+                elif entry.found is not None:
                     self._file(entry, entry.found, named=named)
+                elif entry.error is not None:
+                    self.found.failed.append((entry.path, cannot_open(entry.path, entry.error)))
         except OSError as error:
             raise cannot_open(place, error) from error
 
@@ -263,12 +264,11 @@ class _Search:
             paths = [Path(one.path), *(_beside(one) if agents else ())]
             for path in paths:
                 before = len(self.found.sessions)
-                try:
-                    found = os.stat(path)
-                except OSError as error:
-                    self.found.failed.append((path, cannot_open(path, error)))
+                entry = entry_of(path)
+                if entry.found is None:
+                    self.found.failed.append((path, cannot_open(path, entry.error or OSError())))
                     continue
-                self._file(FolderEntry(path, found), found, named=False)
+                self._file(entry, entry.found, named=False)
                 for i in range(before, len(self.found.sessions)):
                     self.found.sessions[i] = _begun(self.found.sessions[i], one.folder)
 
@@ -297,15 +297,6 @@ class _Search:
         """Write the index, once all places were searched."""
         if self._remembered is not None:
             self._remembered.leave()
-
-    def _failed(self, entry: FolderEntry) -> None:
-        if entry.error is not None:
-            self.found.failed.append((entry.path, cannot_open(entry.path, entry.error)))
-
-    def _sidecar(self, folder: Path) -> None:
-        """Report a sidecar without its log; it is never changed."""
-        if not any(map(os.path.lexists, logs_of(str(folder)))):
-            self.found.orphans.append(folder)
 
     def _file(self, entry: FolderEntry, found: os.stat_result, *, named: bool) -> None:
         """Read a file. A file that is not a log is an error if it was `named`, and skipped otherwise."""
@@ -414,24 +405,8 @@ def _with(one: Session, beside: Sidecar) -> Session:
 
 def _checkpoints(sidecar: Path) -> int:
     """How many snapshot files a log has, those of all its conversations included."""
-    try:
-        names = [name for name in os.listdir(sidecar) if name == FOLDER or name.startswith(f"{FOLDER}.")]
-    except OSError:
-        return 0
-    return sum(map(_files, (sidecar / name for name in names)))
-
-
-def _files(folder: Path) -> int:
-    if folder.is_symlink():
-        return 0
-    try:
-        with os.scandir(folder) as entries:
-            return sum(
-                one.is_file(follow_symlinks=False) and one.name.endswith(".json") and not one.name.startswith(".")
-                for one in entries
-            )
-    except OSError:
-        return 0
+    found = (one for folder in (FOLDER, f"{FOLDER}.*") for one in sidecar.glob(f"{folder}/[!.]*.json"))
+    return sum(os.path.isfile(one) and not (os.path.islink(one) or os.path.islink(one.parent)) for one in found)
 
 
 def ordered(sessions: Iterable[Session], by: Order) -> list[Session]:

@@ -115,6 +115,15 @@ def walk(folder: Path, known: Known | None = None) -> Iterator[FolderEntry]:
         first = False
 
 
+def entry_of(path: Path) -> FolderEntry:
+    """A file as it is now, as a walk would find it; `alone` where it is no link and has no sidecar."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        return FolderEntry(path, None, error=error)
+    return FolderEntry(path, found, alone=not (path.is_symlink() or os.path.lexists(sidecar_name(str(path)))))
+
+
 def _listed(folder: str) -> list[tuple[str, bool]]:
     """The entries of a folder, the last name first; each with whether it is no link and has no sidecar. No compressed
     file beside the plain one.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -38,11 +37,10 @@ class Places:
             files = sorted(all_files(self._env, archived=False), key=lambda one: -one.modified)
             return [Path(one.path) for one in files if one.modified >= after]
         found = []
-        with closing(project_sessions(self._env, project(env=self._env), archived=False)) as some:
-            for one in some:
-                if one.modified < after:
-                    break
-                found.append(Path(one.path))
+        for one in project_sessions(self._env, project(env=self._env), archived=False):
+            if one.modified < after:
+                break
+            found.append(Path(one.path))
         return found
 
     def folders(self) -> tuple[list[str], bool]:

@@ -130,5 +130,5 @@ def test_names_and_paths() -> None:
 def test_short_ids() -> None:
     """As long as it takes to tell them apart, eight characters at least."""
     ids = ("019ed99c-d00d", "019ed99c-d11d", "3f2a91c0-1111", "x")
-    files = [SessionFile("", "codex", 0, 1, "", key, "") for key in ids]
+    files = [SessionFile("", "codex", 0, 1, "", key) for key in ids]
     assert short_ids(files) == ["019ed99c-d0", "019ed99c-d1", "3f2a91c0", "x"]

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.store.folder import file_name, logs_of, may_be_log, named, orphans, sidecar_name, walk, without_sidecars
+from ctxkit.store.folder import (
+    entry_of,
+    file_name,
+    logs_of,
+    may_be_log,
+    named,
+    orphans,
+    sidecar_name,
+    walk,
+    without_sidecars,
+)
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -94,3 +104,17 @@ def test_compressed_logs(tmp_path: Path) -> None:
     assert logs_of("d/b.jsonl.ctxkit") == ("d/b.jsonl", "d/b.jsonl.zst")
     log = str(tmp_path / "b.jsonl.zst")
     assert without_sidecars([log, str(tmp_path / "b.jsonl.ctxkit/ops.jsonl")]) == [log]
+
+
+def test_entry_of(tmp_path: Path) -> None:
+    """One file is what a walk finds: alone, beside a sidecar, behind a link; or it is gone."""
+    for name in ("alone.jsonl", "beside.jsonl"):
+        (tmp_path / name).write_bytes(b"{}")
+    (tmp_path / "beside.jsonl.ctxkit").mkdir()
+    walked = [one for one in walk(tmp_path) if not one.sidecar]
+    assert [one.alone for one in walked] == [True, False]
+    assert [entry_of(one.path) for one in walked] == walked
+    (tmp_path / "link.jsonl").symlink_to("alone.jsonl")
+    assert not entry_of(tmp_path / "link.jsonl").alone
+    gone = entry_of(tmp_path / "gone.jsonl")
+    assert gone.found is None and isinstance(gone.error, FileNotFoundError)

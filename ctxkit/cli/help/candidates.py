@@ -10,7 +10,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -210,8 +210,7 @@ def session_names() -> Completions:
     from ctxkit.search.naming import AGENTS, short_ids, titled
     from ctxkit.search.project_sessions import project, project_sessions
 
-    with closing(project_sessions(os.environ, project())) as files:
-        some = list(islice(files, OFFERED))
+    some = list(islice(project_sessions(os.environ, project()), OFFERED))
     titles: dict[str, str] = {}
     with suppress(CompletionTimeout):  # names are useful without titles
         titles = titled(some, os.environ)
