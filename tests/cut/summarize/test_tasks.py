@@ -118,6 +118,9 @@ TOOLS: list[tuple[str, list[Step], list[tuple[Name, str, str, str]]]] = [
      bash("bd show s-1", "✓ s-1 · a   [● P2 · CLOSED]\nOwner: B")], []),
     ("Beads, read on", [bash("bd update s-1 --claim", "…"), ("write_stdin", {"session_id": "1"},
      "✓ Updated issue: s-1 — Pay")], [(4, "s-1", "Pay", "in_progress")]),
+    ("Beads, as JSON", [bash("bd list --json", 'Exit code: 0\nOutput:\n[{"id":"s-2","title":"Ship","status":"open"},'
+     '{"id":"s-3","title":"Old","status":"closed"}]'), bash("cat a.json", '[{"id":"x","title":"y","status":"open"}]')],
+     [(2, "s-2", "Ship", "open")]),
     ("Linear", [("mcp__linear__list_issues", {}, LINEAR)], [(2, "ABC-7", "Ship", "Todo")]),
     ("Linear, by its other id", [("mcp__linear__list_issues", {}, LINEAR), ("mcp__linear__update_issue", {"id": "u1",
      "state": "Done"}, '{"id":"u1","identifier":"ABC-7","title":"Ship","state":{"name":"Done"}}')], []),

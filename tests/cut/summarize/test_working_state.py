@@ -95,6 +95,16 @@ def test_places_in_a_file_that_is_edited_since() -> None:
     assert not [*state.lines(Names.of({1, 2}), str)]
 
 
+def test_another_checkout() -> None:
+    """What is known is of the checkout in which git ran last, which is named if a call names it."""
+    one = bash("cd /w/one && git commit -qam x", "[fix/cart 1a2b3c4] Mend the cart")
+    other = "Bash", {"command": "git status -sb", "workdir": "/w/other"}, "## main...origin/main"
+    assert said(one) == ["Working tree /w/one: branch fix/cart #2; last commit 1a2b3c4 Mend the cart #2"]
+    assert said(one, other) == ["Working tree /w/other: branch main #4"]
+    pushed = bash("git -C /w/one push", "   84d24cc..1a2b3c4  fix/cart -> fix/cart")
+    assert said(one, pushed) == ["Working tree /w/one: branch fix/cart #2; last commit 1a2b3c4 Mend the cart #2"]
+
+
 def test_only_what_is_covered() -> None:
     """What a message says that stays in the context is not said again."""
     steps = [bash("git checkout main", "Switched to branch 'main'"), ("Grep", {"pattern": "total"}, HITS)]
