@@ -188,16 +188,7 @@ class FollowedLog:
         if self._stamp is None:
             if before is not None:
                 self._replaced("removed")
-        elif self._stamp != before:
-            how = None
-            try:
-                how = reading.replacement() if reading is not None else None
-            except CtxkitError:
-                self._whole = True  # the reading says what is wrong
-            if how is not None:
-                self._replaced(how)
-            self._ask()
-        elif reading is not None and reading.has_new_ops():
+        elif self._stamp != before or (reading is not None and reading.has_new_ops()):
             self._ask()
 
     def let_go(self, *, keep: bool = False) -> None:
@@ -241,6 +232,14 @@ class FollowedLog:
     def _read(self) -> None:
         """Read the log: at once if only what was appended is to be read, else in the worker."""
         self._due, reading = None, self.reading
+        try:
+            how = reading.replacement() if reading is not None else None
+        except CtxkitError:
+            how, self._whole = None, True  # the reading says what is wrong
+        if how is not None:
+            self._replaced(how)
+            self._ask()
+            return
         if reading is not None and self._goes_on():
             self._take(None, _tried(self.path, partial(read_on, reading)))
             return

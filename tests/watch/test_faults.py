@@ -4,72 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ctxkit.core.text.json_text import loads
-from ctxkit.errors import CtxkitError
 from ctxkit.watch import checkpointing, compaction, followed, watcher
-from ctxkit.watch.events import AnyEvent, CheckpointMade, CompactionFailed, StatusChanged
+from ctxkit.watch.events import CheckpointMade, CompactionFailed
 from ctxkit.watch.file_changes import FileChanges
 from ctxkit.watch.places import Places
-from ctxkit.watch.watcher import Watcher
 from tests.cli.runner import PYTHON
-from tests.watch.running import HANGS, Watching, answer, append, calling, log_of, result, user
-
-
-class Watched:
-    """A watcher in a thread of this process; `events` and `warned` grow."""
-
-    def __init__(self, *logs: Path, places: Places | None = None, **given: bool) -> None:
-        self.events: list[AnyEvent] = []
-        self.warned: list[str] = []
-        self.watcher = Watcher(
-            places or Places("named", logs, os.environ), self.events.append, self._warn, env=os.environ, **given
-        )
-        self.thread = threading.Thread(target=self.watcher.run)
-        self.thread.start()
-
-    def _warn(self, what: str | CtxkitError, log: Path | None) -> None:
-        self.warned.append(what.message if isinstance(what, CtxkitError) else what)
-
-    def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds."""
-        end = time.monotonic() + HANGS
-        while not holds():
-            assert time.monotonic() < end, (self.events, self.warned)
-            time.sleep(0.005)
-
-    def messages(self) -> list[int]:
-        """The messages of each event of figures."""
-        return [one.messages for one in self.events if isinstance(one, StatusChanged)]
-
-    def made(self) -> list[str]:
-        """The labels of the checkpoints that were made."""
-        return [one.label for one in self.events if isinstance(one, CheckpointMade)]
-
-    def end(self) -> None:
-        """End it."""
-        self.watcher.stop()
-        self.thread.join()
-
-
-@pytest.fixture
-def watched() -> Iterator[Callable[..., Watched]]:
-    """Makes watchers that end with the test."""
-    made: list[Watched] = []
-
-    def make(*logs: Path, places: Places | None = None, **given: bool) -> Watched:
-        made.append(Watched(*logs, places=places, **given))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
+from tests.watch.running import Watched, Watching, answer, append, calling, log_of, result, user
 
 
 def test_no_notification_comes(
@@ -96,17 +42,6 @@ def test_notifications_that_cannot_be_had(
     one.until(lambda: bool(one.messages()) and one.messages()[-1] == 2)
     text = "the system gives no notifications of changes (too many open files): all logs are checked every 500 ms"
     assert one.warned == [text]
-
-
-def test_a_first_reading_that_took_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
-) -> None:
-    """What is appended after it is told at once: it costs far less."""
-    monkeypatch.setattr(followed, "APART", 1e6)
-    one = watched(path := log_of(tmp_path / "chat.jsonl", user("hello")))
-    one.until(lambda: one.messages() == [1])
-    append(path, answer("hi"))
-    one.until(lambda: one.messages() == [1, 2])
 
 
 def test_what_is_no_longer_followed_is_not_written_for(

@@ -1,21 +1,23 @@
-"""One log that is followed by a watcher in a process of its own: what is told of it, and what is done by itself."""
+"""One log that is followed: what is told of it, and what is done by itself."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.watch import claims
+from ctxkit.watch import claims, followed
+from ctxkit.watch.events import StatusChanged
 from ctxkit.watch.followed import AGAIN
 from tests.cli.runner import ctxkit
 from tests.compressed import pack
-from tests.watch.running import Claude, Watching, answer, append, calling, log_of, result, user
+from tests.watch.running import Claude, Watched, Watching, answer, append, calling, log_of, result, user
 
 
 def test_colours_at_the_limits(tmp_path: Path) -> None:
@@ -246,3 +248,29 @@ def _without(path: Path) -> list[dict[str, object]]:
         watching.event("status.changed", messages=10)
         watching.event("status.changed", messages=10, waits_for="user")
     return list(watching.events)
+
+
+def test_a_first_reading_that_took_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
+) -> None:
+    """What is appended after it is told at once: it costs far less."""
+    monkeypatch.setattr(followed, "APART", 1e6)
+    one = watched(path := log_of(tmp_path / "chat.jsonl", user("hello")))
+    one.until(lambda: one.messages() == [1])
+    append(path, answer("hi"))
+    one.until(lambda: one.messages() == [1, 2])
+
+
+def test_the_next_exchange_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Watched]
+) -> None:
+    """The one before it gets its checkpoint then, also if it had not settled; each event says how late it is."""
+    monkeypatch.setattr(followed, "SETTLED", 1e6)
+    one = watched(path := log_of(tmp_path / "chat.jsonl", user("hello"), answer("hi")), checkpoints=True)
+    one.until(lambda: one.messages() == [2])
+    append(path, user("write"), calling("c1", "Write", path="a.py"), result("c1", "ok"), answer("done"))
+    one.until(lambda: one.messages()[-1] == 6)
+    append(path, user("more"))
+    one.until(lambda: one.made() == ["a.py written"])
+    first, *later = [event for event in one.events if isinstance(event, StatusChanged) and event.checkpoint is None]
+    assert first.lag is None and all(event.lag is not None for event in later)
