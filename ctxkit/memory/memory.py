@@ -60,30 +60,15 @@ TOKENS = 1000
 """Tokens of the text of notes, if none are named."""
 
 
-class CheckedNote(msgspec.Struct, frozen=True):
-    """A note with its number and state, and the state of its sources: here, gone, changed, unreadable or forgotten.
+class CheckedNote(NumberedNote, frozen=True):
+    """A note with the state of its sources: here, gone, changed, unreadable or forgotten.
 
-    `repeats`: the number of the superseded note whose words a gist that stands repeats: no context gets it.
+    `repeats`: the number of the superseded note whose words a gist that stands repeats: its state is `outdated`, and no
+    context gets it.
     """
 
-    numbered: NumberedNote
     sources: str = HERE
     repeats: int | None = None
-
-    @property
-    def number(self) -> int:
-        """Its number, which never changes."""
-        return self.numbered.number
-
-    @property
-    def note(self) -> MemoryNote:
-        """The note."""
-        return self.numbered.note
-
-    @property
-    def state(self) -> str:
-        """Whether it stands: the state of its change, or `outdated` if it repeats a superseded note."""
-        return self.numbered.state if self.repeats is None else "outdated"
 
     @property
     def may_be_shown(self) -> bool:
@@ -93,7 +78,7 @@ class CheckedNote(msgspec.Struct, frozen=True):
     @property
     def is_current(self) -> bool:
         """Whether it stands and may be shown."""
-        return self.numbered.is_current and self.may_be_shown
+        return self.state in ("current", "outdated") and self.may_be_shown
 
 
 class Memory:
@@ -133,13 +118,14 @@ class Memory:
         rows = self.read.rows
         check = SourceCheck(one for row in rows if isinstance(row, MemoryChange) for one in row.read)
         found = numbered(rows)
-        checked = [CheckedNote(one, check.of(one.note)) for one in found if all or one.is_current]
+        some = (one for one in found if all or one.is_current)
+        checked = [CheckedNote(**msgspec.structs.asdict(one), sources=check.of(one.note)) for one in some]
         kept = {one.note.text for one in checked if one.is_current}
         old = [
             one for one in found
             if one.state == "superseded" and one.note.kind not in SUMS and one.note.text not in kept
         ]  # fmt: skip
-        return [CheckedNote(one.numbered, one.sources, _repeats(one.numbered, old)) for one in checked]
+        return [_with_repeats(one, old) for one in checked]
 
     def current(self) -> list[CheckedNote]:
         """The notes that stand and may be shown, in the order of the file."""
@@ -271,15 +257,11 @@ class Memory:
         (default: the counter for `model`). The same notes give the same text.
         """
         self._read = None
-        notes = self._for_context()
+        notes = [one.note for one in self.current() if one.repeats is None]
         some = by_importance(notes) if not about else [notes[place] for place in best(notes, about)]
         if not some:
             return ""
         return text_block(some, max_tokens, _counting(model, self.env) if count is None else count)
-
-    def _for_context(self) -> list[MemoryNote]:
-        """The notes that may be shown, without the gists that repeat what was superseded."""
-        return [one.note for one in self.current() if one.repeats is None]
 
     def status_line(self) -> str:
         """A line for the status of a context: how many notes there are, and the newest decision; "" without notes."""
@@ -367,11 +349,12 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _repeats(one: NumberedNote, old: Sequence[NumberedNote]) -> int | None:
-    """The number of the first of these notes whose words it has, if it is a gist that stands."""
-    if one.note.kind != "gist" or not one.is_current:
-        return None
-    return next((it.number for it in old if it.note.text[:REPEATED].rstrip(" .…") in one.note.text), None)
+def _with_repeats(one: CheckedNote, old: Sequence[NumberedNote]) -> CheckedNote:
+    """A note; a gist that stands is outdated if it has the words of one of these notes."""
+    if one.note.kind != "gist" or one.state != "current":
+        return one
+    repeats = next((it.number for it in old if it.note.text[:REPEATED].rstrip(" .…") in one.note.text), None)
+    return one if repeats is None else msgspec.structs.replace(one, state="outdated", repeats=repeats)
 
 
 def _counting(model: str, env: Mapping[str, str]) -> Callable[[str], int]:

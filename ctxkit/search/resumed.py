@@ -50,8 +50,7 @@ def origins(env: Mapping[str, str]) -> dict[str, Origin]:
 
 def origin(path: str, env: Mapping[str, str]) -> Origin | None:
     """The session from which that at `path` was made; None if `ctxkit resume` did not make it, or it is not known."""
-    row = Index(user_cache(env)).get(KIND, os.fsencode(path))
-    return None if row is None else _origin(row[1])
+    return origins(env).get(path)
 
 
 def sources(env: Mapping[str, str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -225,7 +226,6 @@ class _Search:
         self._remembered = remembered
         self._seen: Known = set()
         self._formats: dict[str, str] = {}
-        self._origins: Mapping[str, Origin] | None = None
         self._done = 0
 
     def below(self, place: Path, home: SessionHome | None = None) -> None:
@@ -245,10 +245,8 @@ class _Search:
                 if entry.sidecar:  # never changed; without its log it is reported
                     if not any(map(os.path.lexists, logs_of(str(entry.path)))):
                         self.found.orphans.append(entry.path)
-                elif entry.found is not None:
-                    self._file(entry, entry.found, named=named)
-                elif entry.error is not None:
-                    self.found.failed.append((entry.path, cannot_open(entry.path, entry.error)))
+                else:
+                    self._file(entry, named=named)
         except OSError as error:
             raise cannot_open(place, error) from error
 
@@ -261,16 +259,8 @@ class _Search:
         for done, one in enumerate(files):
             if self._progress is not None:
                 self._progress(done, len(files))
-            paths = [Path(one.path), *(_beside(one) if agents else ())]
-            for path in paths:
-                before = len(self.found.sessions)
-                entry = entry_of(path)
-                if entry.found is None:
-                    self.found.failed.append((path, cannot_open(path, entry.error or OSError())))
-                    continue
-                self._file(entry, entry.found, named=False)
-                for i in range(before, len(self.found.sessions)):
-                    self.found.sessions[i] = _begun(self.found.sessions[i], one.folder)
+            for path in [Path(one.path), *(_beside(one) if agents else ())]:
+                self._file(entry_of(path), begun=one.folder)
 
     def lost(self, of: Project | None = None) -> None:
         """Add the sessions of a project, or all, of which only the prompts are left."""
@@ -298,10 +288,15 @@ class _Search:
         if self._remembered is not None:
             self._remembered.leave()
 
-    def _file(self, entry: FolderEntry, found: os.stat_result, *, named: bool) -> None:
-        """Read a file. A file that is not a log is an error if it was `named`, and skipped otherwise."""
-        path = entry.path
+    def _file(self, entry: FolderEntry, *, named: bool = False, begun: str = "") -> None:
+        """Read a file. A file that is not a log is an error if it was `named`, and skipped otherwise.
+
+        `begun`: the folder that it was begun in, if it does not name one itself.
+        """
+        path, found = entry.path, entry.found
         try:
+            if found is None:
+                raise entry.error or OSError()
             beside = None if entry.alone else Sidecar(path)
             format = self._format(path, beside)
             ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
@@ -317,9 +312,15 @@ class _Search:
         except OSError as error:
             self.found.failed.append((path, cannot_open(path, error)))
             return
-        if preview is not None:
-            session = Session(path, preview, found.st_mtime, found.st_size, tokens=tokens)
-            self.found.sessions.append(session if beside is None else _with(session, beside))
+        if preview is None:
+            return
+        if begun and not preview.folder:
+            preview = msgspec.structs.replace(preview, folder=begun)
+        sidecar = None if beside is None or beside.ignored or not os.path.isdir(beside.folder) else beside.folder
+        checkpoints = 0 if sidecar is None else _checkpoints(sidecar)
+        self.found.sessions.append(
+            Session(path, preview, found.st_mtime, found.st_size, sidecar, checkpoints, tokens=tokens)
+        )
 
     def _name_ruin(self, path: Path, beside: Sidecar | None, format: str) -> None:
         """Keep the error of a file that was a log; not of an empty log, or one of another shape."""
@@ -338,22 +339,20 @@ class _Search:
         self, path: Path, found: os.stat_result, beside: Sidecar | None, format: str, ops: os.stat_result | None
     ) -> tuple[SessionPreview | None, CachedTokens | None]:
         """The preview and the tokens of a file, from the index if the file did not change."""
-        if self._remembered is None:
-            return _read(path, beside, format, self._title(path)), None
-        name = known_as(found, ops, format)
-        known, preview = self._remembered.glance(path, name)
+        remembered, name = self._remembered, known_as(found, ops, format)
+        known, preview = (False, None) if remembered is None else remembered.glance(path, name)
         if not known or (preview is not None and not preview.holds):
-            preview = _read(path, beside, format, self._title(path))
-            if settled(found) and name == known_as(os.stat(path), ops, format):
-                self._remembered.learn(path, name, preview)
-        return preview, self._remembered.tokens(path, known_as(found, ops))
+            origin = self._origins.get(os.path.abspath(path))
+            with open_log(path) as source:
+                preview = glance(source, str(path), format, beside, "" if origin is None else origin.title)
+            if remembered is not None and settled(found) and name == known_as(os.stat(path), ops, format):
+                remembered.learn(path, name, preview)
+        return preview, None if remembered is None else remembered.tokens(path, known_as(found, ops))
 
-    def _title(self, path: Path) -> str:
-        """The title that a resumed session has from its source; "" for any other session."""
-        if self._origins is None:
-            self._origins = origins(self._env)
-        one = self._origins.get(os.path.abspath(path))
-        return one.title if one is not None else ""
+    @cached_property
+    def _origins(self) -> Mapping[str, Origin]:
+        """The sources of resumed sessions, whose titles these have."""
+        return origins(self._env)
 
     def _format(self, path: Path, beside: Sidecar | None) -> str:
         """The config's format for a log; without a config of the log's own it is the same for a whole folder."""
@@ -366,13 +365,6 @@ class _Search:
 
     def _config(self, file: Path | None, folder: Path, base: Path | None) -> str:
         return str(load(file, folder, self._env, user_config(self._env), base=base)["format"])
-
-
-def _begun(session: Session, folder: str) -> Session:
-    """The session, begun in `folder` if the file itself does not name a folder."""
-    if session.glance.folder:
-        return session
-    return msgspec.structs.replace(session, glance=msgspec.structs.replace(session.glance, folder=folder))
 
 
 def _beside(one: SessionFile) -> list[Path]:
@@ -388,19 +380,6 @@ def _refuse(path: Path, beside: Sidecar | None, format: str) -> None:
     """Raises UnknownFormat for a file that is not a log; not for an empty log, or one with many conversations."""
     with open_log(path) as source, suppress(ManyConversations):
         read_source(str(path), path, source, beside, conversation=None, format=format)
-
-
-def _read(path: Path, beside: Sidecar | None, format: str, title: str) -> SessionPreview | None:
-    with open_log(path) as source:
-        return glance(source, str(path), format, beside, title)
-
-
-def _with(one: Session, beside: Sidecar) -> Session:
-    """The session with its sidecar and checkpoints."""
-    if beside.ignored or not os.path.isdir(beside.folder):
-        return one
-    checkpoints = _checkpoints(beside.folder)
-    return msgspec.structs.replace(one, sidecar=beside.folder, checkpoints=checkpoints)
 
 
 def _checkpoints(sidecar: Path) -> int:

@@ -63,7 +63,7 @@ def test_by_hand(memory: Memory) -> None:
     memory.add("tests need Docker", "open")
     change = memory.supersede([1], "the port is 9090")
     assert change.notes[0].kind == "note" and texts(memory) == ["tests need Docker", "the port is 9090"]
-    assert [(one.number, one.numbered.by) for one in memory.notes(all=True)] == [(1, 3), (2, None), (3, None)]
+    assert [(one.number, one.by) for one in memory.notes(all=True)] == [(1, 3), (2, None), (3, None)]
     memory.supersede([2, 3])
     assert texts(memory) == []
     memory.undo()
@@ -165,7 +165,7 @@ def test_two_extractions_at_once(memory: Memory, shop: Path) -> None:
     other.extract(log)
     memory._read = None
     assert texts(memory) == before
-    assert {one.numbered.state for one in memory.notes(all=True)} == {"current", "repeated"}
+    assert {one.state for one in memory.notes(all=True)} == {"current", "repeated"}
 
 
 def test_dry_run(memory: Memory, shop: Path) -> None:
@@ -339,11 +339,11 @@ def test_a_gist_supersedes_no_decision(memory: Memory, shop: Path) -> None:
     log = Log.open(shop / "log.jsonl")
     log.forget("2")
     memory.extract(log)
-    rest = [one for one in memory.notes(all=True) if one.numbered.state == "superseded"]
+    rest = [one for one in memory.notes(all=True) if one.state == "superseded"]
     kinds = {one.number: one.note.kind for one in memory.notes(all=True)}
     assert {one.note.kind for one in rest} >= {"decision", "gist"}
-    assert all(one.numbered.by is None or kinds[one.numbered.by] == one.note.kind for one in rest)
-    assert any(one.numbered.by is None for one in rest if one.note.kind == "decision")
+    assert all(one.by is None or kinds[one.by] == one.note.kind for one in rest)
+    assert any(one.by is None for one in rest if one.note.kind == "decision")
 
 
 def test_another_process_adds(memory: Memory, shop: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from ctxkit.search.file_cache import GLANCE, CachedFiles, CachedTokens, key, kno
 from ctxkit.search.preview import LastWords, SessionPreview
 from ctxkit.search.sessions import ROUGH, find_sessions
 from ctxkit.store.index import Index, settled
+from ctxkit.store.source import Source
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message
 from tests.damage.sessions import ALL
 
@@ -35,13 +37,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that were read."""
     names: list[str] = []
-    usual = sessions._read
+    usual = sessions.glance
 
-    def noted(path: Path, *more: object) -> SessionPreview | None:
-        names.append(path.name)
-        return usual(path, *more)  # type: ignore[arg-type]
+    def noted(source: Source, name: str, *more: Any) -> SessionPreview | None:
+        names.append(Path(name).name)
+        return usual(source, name, *more)
 
-    monkeypatch.setattr(sessions, "_read", noted)
+    monkeypatch.setattr(sessions, "glance", noted)
     return names
 
 
@@ -135,15 +137,15 @@ def test_what_changed_just_now_is_read_again(tmp_path: Path, read: list[str], mo
 def test_what_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is not kept as what it was before."""
     path = old(tmp_path / "logs/s.jsonl")
-    usual = sessions._read
+    usual = sessions.glance
 
-    def slow(*words: object) -> SessionPreview | None:
-        told = usual(*words)  # type: ignore[arg-type]
+    def slow(*words: Any) -> SessionPreview | None:
+        told = usual(*words)
         with path.open("ab") as log:
             log.write(lines(message("user", "more")))
         return told
 
-    monkeypatch.setattr(sessions, "_read", slow)
+    monkeypatch.setattr(sessions, "glance", slow)
     assert find_sessions([tmp_path / "logs"]).sessions[0].glance.messages == 11
     monkeypatch.undo()
     monkeypatch.setattr("ctxkit.store.index.JUST_NOW", 0)

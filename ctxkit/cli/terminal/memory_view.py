@@ -22,7 +22,7 @@ def as_json(one: CheckedNote) -> dict[str, Any]:
     note = one.note
     return {
         "note": one.number, "id": note.id, "kind": note.kind, "text": note.text if one.may_be_shown else None,
-        "made": note.made, "ts": one.numbered.ts, "state": one.state, "superseded_by": one.numbered.by,
+        "made": note.made, "ts": one.ts, "state": one.state, "superseded_by": one.by,
         "repeats": one.repeats,
         "sources": [{"name": it.name, "log": it.log, "session": it.session, "n": it.n} for it in note.sources],
         "sources_state": one.sources,
@@ -47,10 +47,10 @@ def line(one: CheckedNote, score: str = "") -> Line:
     """Return a note: `   3  text  @3f2a91c0#12  2026-02-12`; the terminal breaks it."""
     note, state = one.note, "" if one.state == "current" else one.state
     if state == "superseded":
-        state += f" by {one.numbered.by}" if one.numbered.by else ""
+        state += f" by {one.by}" if one.by else ""
     elif one.repeats is not None:
         state += f": repeats {one.repeats}"
-    day = seconds(one.numbered.ts)
+    day = seconds(one.ts)
     about = [
         *(source.name for source in note.sources), "session gone" if one.sources == GONE else "",
         "" if day is None else streams.clock().day(day), "" if note.made in (HAND, RULES) else f"by {note.made}",

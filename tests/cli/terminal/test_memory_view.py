@@ -7,7 +7,7 @@ import pytest
 from ctxkit.cli.terminal.memory_view import as_json, line, new_line
 from ctxkit.cli.terminal.style import text_of
 from ctxkit.memory.memory import CheckedNote
-from ctxkit.memory.notes import HAND, RULES, MemoryNote, NoteSource, NumberedNote
+from ctxkit.memory.notes import HAND, RULES, MemoryNote, NoteSource
 
 SOURCE = NoteSource("/x/chat.jsonl", "3-5", "d")
 TS = "2026-02-01T10:00:00Z"
@@ -17,7 +17,7 @@ def checked(
     note: MemoryNote, state: str = "current", by: int | None = None, sources: str = "here", repeats: int | None = None
 ) -> CheckedNote:
     """A note with its states."""
-    return CheckedNote(NumberedNote(7, note, TS, state, by), sources, repeats)
+    return CheckedNote(7, note, TS, state if repeats is None else "outdated", by, sources, repeats)
 
 
 def words(one: CheckedNote, score: str = "") -> str:
