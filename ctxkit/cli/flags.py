@@ -139,9 +139,9 @@ FLAGS: dict[str, Flag] = {
         ),
         Flag("--fit-images/--no-fit-images", "Leave out the oldest images over the provider's limits."),
         Flag("--focus", "Lines with these words count more in the summary.", "TEXT"),
+        Flag("--fold", "Write files anew that have rows which count no more, for programs that read all files."),
         Flag("-f --follow", "Keep printing what is added to the log, until Ctrl-C."),
         Flag("--for", "For schema: the provider.", "openai|anthropic|gemini"),
-        Flag("--fold", "Write files anew that have rows which count no more, for programs that read all files."),
         Flag(
             "--force",
             "Also if the command would do nothing, or refuse.",

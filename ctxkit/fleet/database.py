@@ -19,14 +19,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ctxkit.core.text.utf8 import utf8
 from ctxkit.errors import BadQuery, CtxkitError, ReadFailed, reason_of
 from ctxkit.fleet.dataset import Dataset
 from ctxkit.fleet.parts import DatasetParts
-from ctxkit.fleet.sources import file_system
+from ctxkit.fleet.sources import file_system, is_url
 from ctxkit.fleet.tables import TABLES, arrow, missing, schema
 from ctxkit.fleet.views import VIEWS
 
@@ -125,25 +124,31 @@ class Database:
         """
         made = cls(memory)
         for name in TABLES:
-            given = schema(name).empty_table() if name not in tables else tables[name]
-            made._connection.register(name if PART not in given.schema.names else f"{name}{OF_PARTS}", given)
+            given = tables[name] if name in tables else schema(name).empty_table()
             if PART in given.schema.names:
-                columns = ", ".join(f'"{one.name}"' for one in TABLES[name])
-                made._connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM {name}{OF_PARTS}")  # noqa: S608
+                whole = f"{name}{OF_PARTS}"
+                made._connection.register(whole, given)
+                made._connection.execute(f"CREATE VIEW {name} AS SELECT * EXCLUDE ({PART}) FROM {whole}")  # noqa: S608
+            else:
+                made._connection.register(name, given)
         made._closed()
         return made
 
     @classmethod
-    def of_files(cls, files: Mapping[str, Sequence[str | Path]], memory: str = MEMORY) -> Self:
-        """A database of Parquet files, which stand for the rows of each table. They stay open, so that a query sees
-        what they are now, also if another program replaces them. A column that a file does not have is null.
+    def of_files(
+        cls,
+        files: Mapping[str, Mapping[str, str]],
+        memory: str = MEMORY,
+        dead: Mapping[str, Sequence[str]] | None = None,
+    ) -> Self:
+        """A database of Parquet files, which stand for the rows of each table: path or URL -> part. They stay open, so
+        that a query sees what they are now, also if another program removes them. A column that a file does not have is
+        null. `dead`: part -> the transcripts of which it has rows that count no more.
 
         Raises what `of_tables` raises, and ReadFailed for a file that cannot be opened.
         """
-        paths = {name: [os.path.abspath(path) for path in some] for name, some in files.items()}
-        tables = {name: _opened(name, [(path, "") for path in some]) for name, some in paths.items()}
-        made = cls.of_tables(tables, memory)
-        made._files = paths
+        made = cls.of_tables({name: _opened(name, some, dead or {}) for name, some in files.items()}, memory)
+        made._files = {name: list(some) for name, some in files.items()}
         return made
 
     @classmethod
@@ -154,17 +159,22 @@ class Database:
         """
         dataset = Dataset(place)
         dataset.opened()
-        for left in reversed(range(TRIES)):
+        left = TRIES
+        while True:
             parts = DatasetParts(dataset.parts())
+            files: dict[str, dict[str, str]] = {name: {} for name in TABLES}
+            for part, held in parts.all.items():
+                for file in held.files:
+                    name = file.partition("/")[0]
+                    if name in TABLES and OWN.fullmatch(file) and not dataset.has_link(file):
+                        files[name][dataset.path(file)] = part
+            dead = {part: ids for part in parts.all if (ids := parts.dead_ids(part))}
             try:
-                made = cls.of_tables({name: _live(dataset, parts, name) for name in TABLES}, memory)
+                return cls.of_files(files, memory, dead)
             except ReadFailed as error:
+                left -= 1
                 if not left or not isinstance(error.__cause__, FileNotFoundError):
-                    raise
-                continue  # it was folded into another one meanwhile
-            made._files = {name: [dataset.path(one) for one, _ in _own_files(dataset, parts, name)] for name in TABLES}
-            return made
-        raise AssertionError
+                    raise  # else it was folded into another one meanwhile
 
     def _closed(self) -> None:
         """Add the views, and lock everything."""
@@ -409,45 +419,32 @@ class _Pieces(io.RawIOBase):
         return held
 
 
-def _own_files(dataset: Dataset, parts: DatasetParts, table: str) -> list[tuple[str, str]]:
-    """The Parquet files of a table, each with its part; no links, which may lead anywhere."""
-    named = [(file, part) for part, held in parts.all.items() for file in held.files if OWN.fullmatch(file)]
-    return [(file, part) for file, part in named if file.startswith(f"{table}/") and not dataset.has_link(file)]
-
-
-def _live(dataset: Dataset, parts: DatasetParts, table: str) -> Any:
-    """A table of a dataset as one dataset of Arrow, open: the rows that count. Raises ReadFailed."""
-    files = _own_files(dataset, parts, table)
-    dead = {part: ids for part in {part for _, part in files} if (ids := parts.dead_ids(part))}
-    found = _opened(table, [(dataset.path(file), part) for file, part in files], dataset.remote, bool(dead))
-    if not dead:
-        return found
-    import pyarrow.compute as pc
-
-    pa = arrow()
-    old = [(pc.field(PART) == part) & pc.field("transcript_id").isin(pa.array(ids)) for part, ids in dead.items()]
-    return found.filter(~reduce(operator.or_, old))
-
-
-def _opened(table: str, paths: Sequence[tuple[str, str]], remote: bool = False, parts: bool = False) -> Any:
-    """Parquet files as one dataset of Arrow, open, with the part of each as a column, if asked. Raises ReadFailed."""
+def _opened(table: str, files: Mapping[str, str], dead: Mapping[str, Sequence[str]]) -> Any:
+    """Parquet files as one dataset of Arrow, open, of the rows that count. Raises ReadFailed."""
     pa = arrow()
     import pyarrow.dataset
 
-    _allow_files(len(paths))
-    form, fragments, whole = pyarrow.dataset.ParquetFileFormat(), [], schema(table)
-    for path, part in paths:
-        said = pyarrow.dataset.field(PART) == part if parts else None
+    _allow_files(len(files))
+    form, fragments, columns = pyarrow.dataset.ParquetFileFormat(), [], schema(table)
+    part_of = pyarrow.dataset.field(PART)
+    old = [
+        (part_of == part) & pyarrow.dataset.field("transcript_id").isin(pa.array(ids, pa.large_string()))
+        for part, ids in dead.items() if part in files.values()
+    ]  # fmt: skip
+    for path, part in files.items():
+        said = part_of == part if old else None
         try:
-            if remote:
+            if is_url(path):
                 fs, name = file_system(path)
                 fragments.append(form.make_fragment(name, _arrow_files(fs), said))
             else:
                 fragments.append(form.make_fragment(pa.OSFile(path), partition_expression=said))
         except OSError as error:
             raise ReadFailed(f"{path}: cannot read: {reason_of(error)}") from error
-    fields = whole.append(pa.field(PART, pa.string())) if parts else whole
-    return pyarrow.dataset.FileSystemDataset(fragments, fields, form)
+    if not old:
+        return pyarrow.dataset.FileSystemDataset(fragments, columns, form)
+    found = pyarrow.dataset.FileSystemDataset(fragments, columns.append(pa.field(PART, pa.string())), form)
+    return found.filter(~reduce(operator.or_, old))
 
 
 def _allow_files(more: int) -> None:

@@ -9,7 +9,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -46,8 +46,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
 @pytest.fixture
 def database(files: dict[str, list[Path]]) -> Iterator[Database]:
     """A database of these files."""
-    with Database.of_files(files) as made:
+    with of_files(files) as made:
         yield made
+
+
+def of_files(files: Mapping[str, Sequence[Path]], memory: str = "1GB") -> Database:
+    """A database of files of one part."""
+    return Database.of_files({name: dict.fromkeys(map(str, some), "part") for name, some in files.items()}, memory)
 
 
 def answer(database: Database, sql: str, timeout: float | None = None) -> list[tuple[object, ...]]:
@@ -66,7 +71,7 @@ def test_a_missing_column_is_null(tmp_path: Path, files: dict[str, list[Path]]) 
     """A file of an older ctxkit, without a column, is read; what it does not have is null."""
     old = tmp_path / "messages.parquet"
     pq.write_table(pq.read_table(files["messages"][0]).drop_columns(["error", "tokens"]), old)
-    with Database.of_files({**files, "messages": [old]}) as database:
+    with of_files({**files, "messages": [old]}) as database:
         assert answer(database, "SELECT DISTINCT error, tokens FROM messages") == [(None, None)]
 
 
@@ -262,7 +267,7 @@ def test_nothing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: 
     """A query leaves nothing in the working folder or in the home, not even one that fails for want of memory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    with Database.of_files(files, "60MB") as database, pytest.raises(BadQuery):
+    with of_files(files, "60MB") as database, pytest.raises(BadQuery):
         answer(database, "SELECT list(x) FROM range(100000000) t(x)")
     assert list(tmp_path.iterdir()) == []
 
@@ -311,7 +316,7 @@ def test_timeout_is_for_the_query(database: Database) -> None:
 
 def test_memory(files: dict[str, list[Path]]) -> None:
     """A query that needs too much memory ends with an error that says so."""
-    with Database.of_files(files, "60MB") as database, pytest.raises(BadQuery, match="memory"):
+    with of_files(files, "60MB") as database, pytest.raises(BadQuery, match="memory"):
         answer(database, "SELECT list(x) FROM range(100000000) t(x)")
 
 
@@ -364,7 +369,7 @@ def test_interrupt(database: Database) -> None:
 def test_left_early(files: dict[str, list[Path]]) -> None:
     """Who reads only the first rows of many leaves no thread."""
     threads = threading.active_count()
-    with Database.of_files(files) as database:
+    with of_files(files) as database:
         rows = database.query("SELECT x FROM range(1000000000) t(x)").rows()
         assert next(rows) == (0,)
     assert threading.active_count() == threads
@@ -378,7 +383,7 @@ def test_damaged_file(damage: str, tmp_path: Path, files: dict[str, list[Path]])
         "no Parquet": b"nothing", "empty": b"", "cut": data[:-100], "page": data[:8] + bytes(300) + data[308:],
     }  # fmt: skip
     bad.write_bytes(damages[damage])
-    with Database.of_files({**files, "messages": [*files["messages"], bad]}) as database:
+    with of_files({**files, "messages": [*files["messages"], bad]}) as database:
         with pytest.raises(ReadFailed, match=r"bad\.parquet: the dataset cannot be read: (Parquet|Couldn't)"):
             answer(database, "SELECT max(text), max(transcript_id), max(n) FROM messages")
         assert answer(database, "SELECT count(*) > 0 FROM transcripts") == [(True,)]
@@ -390,7 +395,7 @@ def test_a_column_of_another_type(tmp_path: Path, files: dict[str, list[Path]]) 
     for values, rows in ((["5"] * found.num_rows, [(5,)]), (["x"] * found.num_rows, None)):
         place = found.schema.get_field_index("tokens")
         pq.write_table(found.set_column(place, "tokens", [values]), other)
-        with Database.of_files({"messages": [other]}) as database:
+        with of_files({"messages": [other]}) as database:
             if rows is None:
                 with pytest.raises(ReadFailed, match="the dataset cannot be read"):
                     answer(database, "SELECT DISTINCT tokens FROM messages")
@@ -403,7 +408,7 @@ def test_files_that_are_replaced(tmp_path: Path, files: dict[str, list[Path]]) -
     path = tmp_path / "a.parquet"
     shutil.copy(files["messages"][0], path)
     sql = "SELECT count(*), sum(length(text)), (SELECT count(*) FROM messages WHERE n > 2) FROM messages"
-    with Database.of_files({"messages": [path]}) as database:
+    with of_files({"messages": [path]}) as database:
         before = answer(database, sql)
         pq.write_table(pq.read_table(files["messages"][0]).slice(0, 2), tmp_path / "b.parquet")
         os.replace(tmp_path / "b.parquet", path)
@@ -418,7 +423,7 @@ def test_quotes_in_paths(tmp_path: Path, files: dict[str, list[Path]]) -> None:
     folder.mkdir()
     path = folder / "a.parquet"
     path.write_bytes(files["messages"][0].read_bytes())
-    with Database.of_files({"messages": [path]}) as database:
+    with of_files({"messages": [path]}) as database:
         assert answer(database, "SELECT count(*) FROM messages") == [(pq.read_table(path).num_rows,)]
 
 

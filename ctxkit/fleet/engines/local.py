@@ -21,19 +21,15 @@ def run(call: MapCall, files: Iterable[SourceFile], jobs: int) -> Iterator[tuple
 
     Raises KeyboardInterrupt, and leaves no process behind.
     """
-    found = results(partial(answer, call), files, jobs, apart=call.function not in FUNCTIONS)
-    for file, made, failure in found:
-        if made is not None:
-            yield file, made
-        else:
-            yield file, died(file) if failure is None or failure.reason == DIED else unforeseen(file, failure)
+    for file, made, failure in results(partial(answer, call), files, jobs, apart=call.function not in FUNCTIONS):
+        yield file, made or lost(file, failure)
 
 
-def died(file: SourceFile) -> FileRows:
-    """The row of a file whose process died twice: the same of every engine."""
-    return failed(file.name, WorkerKilled(f"{file.name}: its process died twice: killed, or out of memory"))
-
-
-def unforeseen(file: SourceFile, failure: Failure) -> FileRows:
-    """The row of a file at which something failed that is caught nowhere else."""
+def lost(file: SourceFile, failure: Failure | None) -> FileRows:
+    """The row of a file whose process died twice, or at which something failed that is caught nowhere else: the same
+    of every engine.
+    """
+    if failure is None or failure.reason == DIED:
+        text = f"{file.name}: its process died twice: killed, or out of memory"
+        return failed(file.name, WorkerKilled(text))
     return failed(file.name, Unforeseen(f"{file.name}: {failure.text}", failure.hint))

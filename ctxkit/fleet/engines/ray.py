@@ -1,8 +1,8 @@
 """The engine of a cluster: Ray (extra `fleet-ray`), on this machine alone or where `RAY_ADDRESS` says.
 
-Pipeline of `run`, by Ray Data: `mapping.py` gives the files and takes their rows, in the same order. A task has some
-files; Ray starts it again if its process or its machine dies. Files whose task died every time are done alone, each in
-a task of its own: one that dies twice is a row with an error.
+Pipeline of `run`: `mapping.py` gives the files and takes their rows, in the same order. A task has some files; Ray
+starts it again if its process or its machine dies. Files whose task died every time are done alone, each in a task of
+its own: one that dies twice is a row with an error.
 
 Pipeline of `write_parts`: `ingest.py` gives the parts of a dataset and takes their reports. A task is a part, whose
 files it writes itself; no rows come back. Only this module imports ray.
@@ -12,30 +12,35 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import re
 import socket
 import sys
-import warnings
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, TextIO, cast
+from itertools import islice
+from typing import Any, TextIO, TypeVar, cast
 
 import msgspec
 
 from ctxkit.errors import ClusterFailed, ExitCode, Usage, reason_of
-from ctxkit.fleet.engines.local import died
+from ctxkit.fleet.engines.local import lost
 from ctxkit.fleet.functions import FileRows, MapCall, answer
 from ctxkit.fleet.parts import PartReport, PartTask, write_part
 from ctxkit.fleet.pool import ALONE, DIED, Failure, ItemResult, attempt
 from ctxkit.fleet.sources import SourceFile
 
+I = TypeVar("I")  # noqa: E741  # an item
+O = TypeVar("O")  # noqa: E741  # what the function makes of it
+
 ADDRESS = "RAY_ADDRESS"
 """The variable with a cluster's address, as Ray itself reads it."""
 TOGETHER = 64
 """The most files of one task."""
+AHEAD = 1000
+"""Tasks that are given to the cluster ahead: as many as it may grow to have processors for."""
 PATIENCE = 10.0
 """Seconds that a cluster has to answer at all."""
 RETRIES = 2
@@ -65,28 +70,52 @@ def run(
     """
     if not files:
         return
+    asked = resources or RayResources()
     with _connected(jobs) as ray:
-        yield from _rows(ray, call, files, resources or RayResources())
+        cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        together = max(1, min(TOGETHER, len(files) // (SHARE * cpus)))
+        batches = (files[k : k + together] for k in range(0, len(files), together))
+        for batch, made, _ in _results(ray, partial(_answers, call), batches, asked):
+            if made is not None:
+                yield from zip(batch, made, strict=True)
+                continue
+            once = msgspec.structs.replace(asked, retries=ALONE - 1)  # it may be the first time, if another one died
+            for file, rows, failure in _results(ray, partial(answer, call), batch, once):
+                yield file, rows or lost(file, failure)
 
 
 def write_parts(
     tasks: Iterable[PartTask], jobs: int, resources: RayResources | None = None
 ) -> Generator[ItemResult[PartTask, PartReport]]:
-    """Each part with its report, in order. A task that dies is started again; one that dies every time has failed.
-
-    `jobs`, and what is raised: as of `run`.
-    """
-    asked = resources or RayResources()
+    """Each part with its report, in order. `jobs`, and what is raised: as of `run`."""
     with _connected(jobs) as ray:
-        work = ray.remote(max_retries=asked.retries, **_options(asked))(attempt)
-        started = deque((task, work.remote(write_part, task)) for task in tasks)
-        while started:
-            task, reference = started.popleft()
-            try:
-                yield ItemResult(task, *ray.get(reference))
-            except _deaths(ray):
-                text = "the process that worked on it died every time: killed, or out of memory"
-                yield ItemResult(task, None, Failure(DIED, text, "", int(ExitCode.TRY_AGAIN)))
+        yield from _results(ray, write_part, tasks, resources or RayResources())
+
+
+def _results(
+    ray: Any, function: Callable[[I], O], items: Iterable[I], asked: RayResources
+) -> Generator[ItemResult[I, O]]:
+    """What the function makes of each item, in order, each in a task. A task that dies is started again; one that dies
+    every time has failed.
+    """
+    options = {"num_cpus": asked.cpus} | ({"memory": asked.memory} if asked.memory else {})
+    work = ray.remote(max_retries=asked.retries, **options)(attempt)
+    deaths = ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError
+    left = iter(items)
+    started = deque((item, work.remote(function, item)) for item in islice(left, AHEAD))
+    while started:
+        item, reference = started.popleft()
+        try:
+            yield ItemResult(item, *ray.get(reference))
+        except deaths:
+            text = "the process that worked on it died every time: killed, or out of memory"
+            yield ItemResult(item, None, Failure(DIED, text, "", int(ExitCode.TRY_AGAIN)))
+        started.extend((item, work.remote(function, item)) for item in islice(left, 1))
+
+
+def _answers(call: MapCall, files: Sequence[SourceFile]) -> list[FileRows]:
+    """In a worker: the rows of the files of one task."""
+    return [answer(call, file) for file in files]
 
 
 @contextmanager
@@ -133,14 +162,11 @@ def _started(jobs: int) -> tuple[Any, bool]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that was not asked for
     os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # 30 are too few where others work, too
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # else a message is held back until after the last row
-    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
     try:
         import ray
-        import ray.data
     except ImportError as error:
         raise _missing() from error
-    for name in ("ray", "ray.data"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
     if ray.is_initialized():
         return ray, True
     require()
@@ -174,63 +200,3 @@ def _must_answer(address: str) -> None:
     except (OSError, OverflowError, UnicodeError) as error:
         why = reason_of(error) if isinstance(error, OSError) else "no such address"
         raise ClusterFailed(f"{address}: no Ray: {why}", f"is {ADDRESS} right?") from error
-
-
-def _rows(
-    ray: Any, call: MapCall, files: Sequence[SourceFile], asked: RayResources
-) -> Iterator[tuple[SourceFile, FileRows]]:
-    context = ray.data.DataContext.get_current()
-    context.execution_options.preserve_order = True
-    context.max_errored_blocks = -1  # the files of a task that is lost are done alone
-    context.enable_progress_bars = False
-    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    together = max(1, min(TOGETHER, len(files) // (SHARE * cpus)))
-    items = [{"i": i, "file": pickle.dumps(file)} for i, file in enumerate(files)]
-    options = _options(asked)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = ray.data.from_items(items, override_num_blocks=-(-len(files) // together)).map_batches(
-            _answers, fn_args=(call,), batch_size=None, batch_format="pyarrow", max_retries=asked.retries, **options
-        )
-    next_one = 0
-    for row in made.iter_rows():
-        if row["i"] > next_one:
-            yield from _alone(ray, call, files[next_one : row["i"]], options)
-        yield files[row["i"]], FileRows(row["rows"], row["code"])
-        next_one = row["i"] + 1
-    yield from _alone(ray, call, files[next_one:], options)
-
-
-def _options(asked: RayResources) -> dict[str, Any]:
-    return {"num_cpus": asked.cpus} | ({"memory": asked.memory} if asked.memory else {})
-
-
-def _deaths(ray: Any) -> tuple[type[Exception], ...]:
-    """What is raised for a task whose process or machine died as often as it was started."""
-    return ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError
-
-
-def _answers(batch: Any, call: MapCall) -> Iterator[Any]:
-    """In a worker: the rows of the files of one task."""
-    import pyarrow
-
-    for i, file in zip(batch["i"].to_pylist(), batch["file"].to_pylist(), strict=True):
-        made = answer(call, pickle.loads(file))  # noqa: S301  # our own
-        rows = pyarrow.array([made.rows], pyarrow.large_binary())
-        yield pyarrow.table({"i": [i], "rows": rows, "code": [made.code]})
-
-
-def _alone(
-    ray: Any, call: MapCall, files: Sequence[SourceFile], options: dict[str, Any]
-) -> Iterator[tuple[SourceFile, FileRows]]:
-    """The rows of files whose task was lost, each from a task of its own, which is started again once.
-
-    The first time may be the first at all, if another file ended the task.
-    """
-    task = ray.remote(max_retries=ALONE - 1, **options)(answer)
-    started = [(file, task.remote(call, file)) for file in files]
-    for file, reference in started:
-        try:
-            yield file, ray.get(reference)
-        except _deaths(ray):
-            yield file, died(file)

@@ -87,5 +87,5 @@ def test_a_process_killed_from_outside(tmp_path: Path) -> None:
 def test_unforeseen(tmp_path: Path) -> None:
     """What is caught nowhere else is a row that names the file."""
     file = SourceFile(str(tmp_path / "a"))
-    found = local.unforeseen(file, Failure("bug", "a bug: KeyError", "please report it", 70))
+    found = local.lost(file, Failure("bug", "a bug: KeyError", "please report it", 70))
     assert isinstance(found, FileRows) and str(tmp_path / "a") in json.loads(found.rows)["error"]["text"]
