@@ -665,7 +665,7 @@ class RollingBase:
                 continue
             log, counter = self._view, self._counting.counter.name
             before, op = self._total(), log.stamp(replace(decided, at=log.here(), prev=head(ops)))
-            then = log.seen_at(log.state_with(op))
+            then = log.with_op(op)
             after = sum(Counting(then).counted(then.listed())) + self._beside(then) + self._uncounted
             op.before, op.after = (
                 Count(messages=len(one.state().shown()), tokens=tokens, counter=counter)

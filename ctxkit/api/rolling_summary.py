@@ -89,7 +89,7 @@ class Summary(NamedTuple):
     def tokens(self, op: Compact) -> int:
         """Tokens of the request with it."""
         log = self.found.log
-        then = log.seen_at(log.state_with(log.stamp(op)))
+        then = log.with_op(op)
         return sum(Counting(then).counted(list(then.listed()))) + self.found.fixed
 
 

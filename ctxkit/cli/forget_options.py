@@ -125,7 +125,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     yield [f"{len(shown) - len(stays)} of {len(shown)} messages{beside}, {tokens:,} tokens ({measuring.name})"]
     if isinstance(op, Remember):
         yield [f"Staying in the context: {state.brief(Names.of(stays))} ({layout.count(len(stays), 'message')})"]
-    if (lost := uncached(measuring, log, log.seen_at(log.state_with(op)))) is not None:
+    if (lost := uncached(measuring, log, log.with_op(op))) is not None:
         yield [uncached_line(log, lost)]
 
 
@@ -138,7 +138,7 @@ def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     yield ["Parts of these messages leave the context:"]
     names = [name for text in op.parts for name in Names.parse(text)]
     yield from listing(log, names)
-    measuring, then = Measuring(Counting(log)), Measuring(Counting(log.seen_at(log.state_with(op))))
+    measuring, then = Measuring(Counting(log)), Measuring(Counting(log.with_op(op)))
     tokens = round(sum(measuring.each(names)) - sum(then.each(names)))
     count = sum(map(len, op.parts.values()))
     yield [f"{count:,} parts of {len(names):,} messages, {tokens:,} tokens ({measuring.name})"]

@@ -527,7 +527,7 @@ def write(
         streams.sum_up(target.said)
     if op is not None and before is not None and not repeated:
         with suppress(CtxkitError):  # the change is on disk: what fails here does not undo it
-            _tell_change(before, target.seen_at(target.state_with(op)) if dry else target, op)
+            _tell_change(before, target.with_op(op) if dry else target, op)
 
 
 def _as_it_was(log: Log) -> Log | None:

@@ -266,7 +266,7 @@ class Trimming:
 
     def seen(self, op: Op) -> WritableLog:
         """A view of the log with an op, as it would be appended."""
-        after = self.log.seen_at(self.log.state_with(op))
+        after = self.log.with_op(op)
         after.noticed = []
         return after
 

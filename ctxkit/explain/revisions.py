@@ -145,7 +145,7 @@ def of_snapshot(log: WritableLog, kept: Snapshot) -> ComparedState:
     if not is_own(log, kept):
         return ComparedState(as_log(kept), f"{title} of {head.log or 'a stream'}")
     op = plan(log, kept, replace=True).op
-    return ComparedState(log if op is None else log.seen_at(log.state_with(log.stamp(op))), title, head)
+    return ComparedState(log if op is None else log.with_op(op), title, head)
 
 
 def newest_change(log: OpenLog) -> LedgerEntry | None:

@@ -127,6 +127,10 @@ class AppendableLog(OpenLog):
                 return found
         return fold(more, build(more), force=True)
 
+    def with_op(self, op: Op) -> Self:
+        """A view of this log as it would be with `op`, which gets an id and a time if it has none."""
+        return self.seen_at(self.state_with(op if op.id else self.stamp(op)))
+
     def _beside(self) -> bool:
         """Whether the next op belongs to a sidecar's ops; those given for a stream (--sidecar) are copied out with
         it.

@@ -142,7 +142,7 @@ def _seen_then(log: WritableLog, op: Restore) -> Iterator[str]:
     """What a request would hold after `op`, where it is not what was asked for: messages that `window.messages` hides,
     which shows only the newest; an answer at the end.
     """
-    was, then = log.names(), log.seen_at(log.state_with(log.stamp(op)))
+    was, then = log.names(), log.with_op(op)
     now = then.names()
     if op.mode != "replace" and (newest := log.projection().newest) is not None:
         there = set(now)
