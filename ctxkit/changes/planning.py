@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ctxkit.changes.planning_exchanges import SCRIPT, Exchange, is_ours, planning
 from ctxkit.core.context import entry
 from ctxkit.core.derive.files import SHELL, script
+from ctxkit.core.ended_ops import role_of
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Text
 from ctxkit.core.roles import ASSISTANT
@@ -83,5 +84,5 @@ def words_of(log: OpenLog, name: Name) -> str:
 def _model_text(log: OpenLog, name: Name) -> str:
     """The text of a message of the model; "" for any other message."""
     state = log.state()
-    role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+    role = role_of(state, name)
     return words_of(log, name).strip() if role in ASSISTANT else ""

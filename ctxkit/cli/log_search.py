@@ -35,7 +35,7 @@ from ctxkit.logfile.history import goes_on, joined
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.search.log_files import is_other, ruin
-from ctxkit.search.project_sessions import project, project_sessions
+from ctxkit.search.project_sessions import names_in_order, project, project_sessions
 from ctxkit.store.folder import START, file_name, may_be_log, walk
 from ctxkit.store.joined import JoinedSource
 from ctxkit.store.opening import cannot_open
@@ -160,9 +160,9 @@ class LogSearch:
         if not all(word.startswith("@") for word in self.typed):
             return ""
         here = project(env=os.environ)
-        paths = [one.path for one in project_sessions(os.environ, here)]
-        names = ["@" if place == 1 else f"@{place}" for place, path in enumerate(paths, 1) if path not in self.places]
-        if not names or len(names) == len(paths):
+        all_names = names_in_order(project_sessions(os.environ, here))
+        names = [name for path, name in all_names.items() if path not in self.places]
+        if len(names) in (0, len(all_names)):
             return ""
         text = shlex.join((self.searching.text or [""])[:1])
         others = layout.count(len(names), "other session")
@@ -209,7 +209,7 @@ class LogSearch:
                 lacks = False  # it is named, if it was a log
             if lacks is not None:
                 yield entry.path, lacks
-        self.prefilter.leave(whole=True)
+        self.prefilter.leave()
 
     def search_file(self, path: Path) -> None:
         """Search a file below a folder, if it is a log."""

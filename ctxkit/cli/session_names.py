@@ -22,7 +22,7 @@ from ctxkit.cli.terminal.wrap import USUAL
 from ctxkit.errors import ExitCode, NoSuchSession, TwoSessions
 from ctxkit.formats.codex.threads import older_files
 from ctxkit.search.naming import ELSEWHERE, NamedSession, candidates, find_session, is_name
-from ctxkit.search.project_sessions import SessionFile, project, project_sessions
+from ctxkit.search.project_sessions import SessionFile, names_in_order, project, project_sessions
 from ctxkit.search.resumed import origin, sources
 from ctxkit.search.sessions import find_files
 from ctxkit.store.sidecar import Sidecar
@@ -74,8 +74,7 @@ def made_from(path: str | os.PathLike[str]) -> str:
     if one is None or not os.path.exists(one.source):
         return ""
     files = islice(project_sessions(os.environ, project(env=os.environ)), OFFERED)
-    place = next((k for k, file in enumerate(files, 1) if file.path == one.source), 0)
-    return f"@{place}" if place > 1 else "@" if place else one.source
+    return names_in_order(files).get(one.source, one.source)
 
 
 def report_session(path: str, opening: Opening) -> None:
@@ -106,10 +105,10 @@ def project_names(folder: str | None = None) -> dict[str, str]:
     Raises NoSuchSession if there is none; NoSuchLog.
     """
     here = project(folder, env=os.environ)
-    paths = [one.path for one in project_sessions(os.environ, here)]
-    if not paths:
+    names = names_in_order(project_sessions(os.environ, here))
+    if not names:
         raise NoSuchSession(f"no session was begun in {here.folder}", ELSEWHERE)
-    return {path: f"@{place}" if place > 1 else "@" for place, path in enumerate(paths, 1)}
+    return names
 
 
 def picked() -> str:
@@ -127,8 +126,7 @@ def picked() -> str:
         found = find_files(some, env=os.environ, progress=step)
     if not found.sessions:
         return NONE
-    names = {one.path: f"@{k}" if k > 1 else "@" for k, one in enumerate(some, start=1)}
-    one = pick(found.sessions, remarks(found.sessions, names, sources(os.environ)))
+    one = pick(found.sessions, remarks(found.sessions, names_in_order(some), sources(os.environ)))
     if one is None:
         raise typer.Exit(ExitCode.NO)
     streams.Streams.sessions[str(one.path)] = ("picked", home_short(str(one.path)))

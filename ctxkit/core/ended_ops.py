@@ -11,7 +11,7 @@ from typing import assert_never
 
 import msgspec
 
-from ctxkit.core.item_names import NOTHING, ItemName, Names
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import (
     Clear,
@@ -119,8 +119,10 @@ def brought(entry: LedgerEntry) -> list[ItemName]:
             assert_never(entry.op)
 
 
-def role_of(state: State, name: ItemName) -> str:
-    """Whose words an item has, whether it is there or not."""
+def role_of(state: State, name: Name) -> str:
+    """The role of a message, or of an item, whether that is there or not."""
+    if isinstance(name, int):
+        return state.messages[name - 1].role
     if name in state.board.items:
         return state.board.items[name].role
     match state.ledger.by_id[name.op].op:

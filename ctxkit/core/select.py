@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from ctxkit.core.context import belongs, require_known
-from ctxkit.core.ended_ops import brought, fate
+from ctxkit.core.ended_ops import brought, fate, role_of
 from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
@@ -161,7 +161,7 @@ def resolve(
 
 def _roles_there(state: State, names: Iterable[Name], asked: str | None) -> str:
     """The roles in the context, as a hint for roles that no message of it has; "" where one has."""
-    roles = {_role(state, name) for name in names}
+    roles = {role_of(state, name) for name in names}
     if not roles or asked is None or {*roles, HUMAN} & set(asked.split(",")):
         return ""
     results = "; results of tools: --tool '*'" if "tool" in asked.split(",") else ""
@@ -235,7 +235,7 @@ def _tests(
     tests: list[Callable[[Name], bool]] = []
     roles = frozenset((asked.role or "").split(","))
     if asked.role is not None and HUMAN not in roles:
-        tests.append(lambda name: _role(state, name) in roles)
+        tests.append(lambda name: role_of(state, name) in roles)
     if asked.agent is not None or asked.thread is not None:
         require_known(state, asked.agent, asked.thread)
         tests.append(lambda name: belongs(state, name, asked.agent, asked.thread))
@@ -255,7 +255,7 @@ def _tests(
     if HUMAN in roles:
         tests.append(
             lambda name: (
-                (role := _role(state, name)) in roles or ((opens(state, name) or role == HUMAN) and typed(name))
+                (role := role_of(state, name)) in roles or ((opens(state, name) or role == HUMAN) and typed(name))
             )
         )
     if asked.grep is not None:
@@ -281,10 +281,6 @@ def tools_of(state: State, name: Name) -> Iterable[str]:
             made_by = state.messages[caller - 1]
             tools.extend(tool for made, tool in zip(made_by.calls, made_by.tools, strict=False) if made == call)
     return tools
-
-
-def _role(state: State, name: Name) -> str:
-    return state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
 
 
 def _beside_mark(state: State, label: str, *, after: bool) -> Callable[[Name], bool]:

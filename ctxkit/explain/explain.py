@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ctxkit.core.ended_ops import role_of
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.reasons import Reason, Reasons
@@ -41,7 +42,7 @@ def explained(log: OpenLog, chosen: Names | None = None) -> Iterator[Explained]:
     fitted = state.ledger.by_id.get(log.fitted.op) if log.fitted is not None else None
     for name in everything(log):
         if chosen is None or name in chosen:
-            role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+            role = role_of(state, name)
             where, why = visibilities.of(name), reasons.of(name)
             if fitted is not None and log.fitted is not None:
                 where = Visibility(where.kind) if where.op == fitted.number else where

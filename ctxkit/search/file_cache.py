@@ -88,12 +88,6 @@ class CachedFiles:
         unseen = (self._glances.keys() | self._tokens.keys()) - self._seen
         self._put([path for path in unseen if not os.path.lexists(path)])
 
-    def note(self, path: Path, known_as: str, tokens: CachedTokens) -> None:
-        """Save the tokens of a log's context."""
-        row = known_as, msgspec.json.encode(tokens)
-        if self._index.get(TOKENS, key(path)) != row:
-            self._index.put(TOKENS, {key(path): row})
-
     def _put(self, gone: list[bytes] | None = None) -> None:
         self._index.put(GLANCE, self._new, gone or (), sample=SAMPLE)
         self._new = {}
@@ -135,7 +129,9 @@ def note_tokens(log: OpenLog, budget: Budget) -> None:
     if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
         return
     tokens = CachedTokens(budget.used, budget.counter, budget.limit.value)
-    CachedFiles(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)
+    index, row = Index(log.cache_folder), (known_as(found, ops), msgspec.json.encode(tokens))
+    if index.get(TOKENS, key(opening.path)) != row:
+        index.put(TOKENS, {key(opening.path): row})
 
 
 def key(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import entry
+from ctxkit.core.ended_ops import role_of
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.core.text.json_text import digest
@@ -99,7 +100,7 @@ class MeaningModel:
     def _offer(self, place: int, name: Name) -> OfferedMessage:
         state = self.log.state()
         self._hide.look_into([self.log.full(entry(state, name))])
-        role = meaning_prompt.role_of(state, name)
+        role = role_of(state, name)
         return OfferedMessage(f"m{place}", name, role, meaning_prompt.shortened(self.log.text(name), self._hide))
 
     def _parts(self, shown: Sequence[Name], offers: Sequence[OfferedMessage]) -> list[list[OfferedMessage]]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from ctxkit.changes.forget import protected
+from ctxkit.core.ended_ops import role_of
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import exchange_of
 from ctxkit.core.state import PREAMBLE_ROLES, State
@@ -85,11 +86,6 @@ def may_choose(state: State, chosen: Sequence[Name], guard: Names) -> list[Name]
     telling = state.board.telling
     tied = {name for name, item in telling.items() if item.tells.meets(guard)}
     return [name for name in chosen if name not in guard and name not in tied]
-
-
-def role_of(state: State, name: Name) -> str:
-    """The role of a message of the log, or of one that an op brought in."""
-    return state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
 
 
 def shortened(text: str, hide: Callable[[str], str]) -> str:

@@ -55,9 +55,9 @@ class WordPrefilter:
         lacks = self._lacking.get(name)
         return (None if lacks[1] == NO_LOG else True) if lacks is not None and lacks[0] == now else False
 
-    def leave(self, *, whole: bool) -> None:
-        """Remove missing files from the index, if the `whole` folder was walked."""
-        if self._words is not None and whole:
+    def leave(self) -> None:
+        """Remove missing files from the index, once whole folders were walked."""
+        if self._words is not None:
             self._words.learn({}, [path for path in self._known.keys() - self._seen if not os.path.lexists(path)])
 
     def learn(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -317,8 +317,8 @@ def _last(opening: Opening) -> LastWords | None:
             continue
         if words := one_line(opening.format.typed(content), WORDS):
             return LastWords(one_line(content.role, TITLE), words)
-        if called is None and (names := _called(content)):
-            called = LastWords(one_line(content.role, TITLE), names)
+        if called is None and (names := [part.name for part in content.parts if isinstance(part, Call)]):
+            called = LastWords(one_line(content.role, TITLE), one_line("→ " + ", ".join(names), WORDS))
     return called
 
 
@@ -326,11 +326,6 @@ def _content(opening: Opening, message: Message) -> Content:
     """The message in full; empty if it cannot be read."""
     found = content_of(opening, message)
     return Content(message.role, []) if is_unreadable(found) else found
-
-
-def _called(content: Content) -> str:
-    names = [part.name for part in content.parts if isinstance(part, Call)]
-    return one_line("→ " + ", ".join(names), WORDS) if names else ""
 
 
 def one_line(text: str, size: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from itertools import chain
 from pathlib import Path
@@ -186,6 +186,11 @@ def project_sessions(
         folder = one.folder if one.format in BY_NAME else start.folder or (one.folder if one.size > START else "")
         if folder and of.holds(folder) and (agents or not start.sub):
             yield one._replace(folder=folder, id=start.id or one.id)
+
+
+def names_in_order(files: Iterable[SessionFile]) -> dict[str, str]:
+    """Path -> name (`@`, `@2`) of each of a project's sessions, in the order of `project_sessions`."""
+    return {one.path: f"@{place}" if place > 1 else "@" for place, one in enumerate(files, 1)}
 
 
 def _behind_sources(files: list[SessionFile], copies: Mapping[str, str]) -> list[SessionFile]:

@@ -31,6 +31,7 @@ from ctxkit.search.project_sessions import (
     SessionHome,
     all_files,
     home_folders,
+    names_in_order,
     project,
     project_sessions,
     session_homes,
@@ -141,14 +142,13 @@ def find_sessions(
     """
     known = os.environ if env is None else env
     named = [] if places is None else [Path(place) for place in places]
-    search = _Search(known, progress, CachedFiles(Index(user_cache(known))) if index else None)
-    try:
+    with _Search(known, progress, index=index) as search:
         if here is not None:
             of = project(here, known)
             files = list(project_sessions(known, of, agents=agents))
             search.files(files, agents=agents)
             if not agents:  # a name counts no session of an agent's own agent
-                search.found.names = {one.path: f"@{k}" if k > 1 else "@" for k, one in enumerate(files, start=1)}
+                search.found.names = names_in_order(files)
             search.lost(of)
         elif places is None:
             homes(known)
@@ -159,8 +159,6 @@ def find_sessions(
         else:
             for place in named:
                 search.below(place)
-    finally:
-        search.end()
     found = search.found
     if not agents:
         own = _without_agents(found.sessions, named)
@@ -168,7 +166,7 @@ def find_sessions(
     if here is not None:
         found.sessions.sort(key=lambda one: (-one.written, os.fsencode(one.path)))
     else:
-        found.sessions.sort(key=lambda one: (-one.time, -one.modified, os.fsencode(one.path)))
+        found.sessions = ordered(found.sessions, "time")
     return found
 
 
@@ -186,11 +184,8 @@ def _without_agents(sessions: Sequence[Session], places: Sequence[Path]) -> list
 
 def find_files(files: Sequence[SessionFile], *, env: Mapping[str, str], progress: Step | None = None) -> Found:
     """The sessions in some files of agents' own folders, in their order."""
-    search = _Search(env, progress, CachedFiles(Index(user_cache(env))))
-    try:
+    with _Search(env, progress) as search:
         search.files(files)
-    finally:
-        search.end()
     return search.found
 
 
@@ -217,16 +212,24 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 class _Search:
-    """One search over some folders."""
+    """One search over some folders. A context manager: at its end the index is written."""
 
-    def __init__(self, env: Mapping[str, str], progress: Step | None, remembered: CachedFiles | None) -> None:
+    def __init__(self, env: Mapping[str, str], progress: Step | None, *, index: bool = True) -> None:
         self.found = Found([], [], [])
         self._env = env
         self._progress = progress
-        self._remembered = remembered
+        self._remembered = CachedFiles(Index(user_cache(env))) if index else None
         self._seen: Known = set()
         self._formats: dict[str, str] = {}
         self._done = 0
+
+    def __enter__(self) -> _Search:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write the index, also of a search that was interrupted."""
+        if self._remembered is not None:
+            self._remembered.leave()
 
     def below(self, place: Path, home: SessionHome | None = None) -> None:
         """Search everything below a place. `home`: the place as a home; in the archive, files that the agent still has
@@ -282,11 +285,6 @@ class _Search:
                 self.found.sessions.append(
                     Session(path, one.preview(), modified, one.size, thread=one.id, prompts=tuple(one.prompts))
                 )
-
-    def end(self) -> None:
-        """Write the index, once all places were searched."""
-        if self._remembered is not None:
-            self._remembered.leave()
 
     def _file(self, entry: FolderEntry, *, named: bool = False, begun: str = "") -> None:
         """Read a file. A file that is not a log is an error if it was `named`, and skipped otherwise.

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ctxkit.search import sessions
-from ctxkit.search.file_cache import GLANCE, CachedFiles, CachedTokens, key, known_as
+from ctxkit.search.file_cache import GLANCE, TOKENS, CachedFiles, CachedTokens, key, known_as
 from ctxkit.search.preview import LastWords, SessionPreview
 from ctxkit.search.sessions import ROUGH, find_sessions
 from ctxkit.store.index import Index, settled
@@ -83,7 +84,7 @@ def test_notes(tmp_path: Path) -> None:
     """Tokens, of one state of a file."""
     index = Index(tmp_path / "cache")
     path = old(tmp_path / "a")
-    CachedFiles(index).note(path, "1", CachedTokens(7, "pieces"))
+    index.put(TOKENS, {key(path): ("1", msgspec.json.encode(CachedTokens(7, "pieces")))})
     one = CachedFiles(index)
     one.enter(tmp_path)
     assert one.tokens(path, "1") == CachedTokens(7, "pieces") and one.tokens(path, "2") is None

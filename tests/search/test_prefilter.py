@@ -131,7 +131,7 @@ def test_a_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         one = WordPrefilter(Needle("zebra"), index)
         one.enter(tmp_path / "logs")
         found = [one.of(entry) for entry in walk(tmp_path / "logs")]
-        one.leave(whole=True)
+        one.leave()
         one.learn(lambda: next(moments))
         return sum(lacks is True for lacks in found)
 

@@ -54,7 +54,7 @@ def command(
             found = _json(state, name, reasons, remedy, visible=name in shown)
             streams.out_json(found | {"thinking": thinking})
             continue
-        role = state.messages[name - 1].role if isinstance(name, int) else role_of(state, name)
+        role = role_of(state, name)
         where = Styled("in the context", "green") if name in shown else Styled("out of the context", "yellow")
         streams.out(
             Styled(state.label(name), "bold"), " ", Styled(role, message_view.ROLES.get(role, "")), ": ", where, hang=4
