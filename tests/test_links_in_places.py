@@ -58,7 +58,7 @@ def test_a_named_link_is_followed(name: str, tmp_path: Path) -> None:
 
 INSIDE = {
     "sessions --archive PLACE": ("archive.jsonl", ".claude", ".claude/projects", ".claude/projects/-w", SESSION),
-    "fleet map status chat.jsonl --ledger PLACE": ("call.json", "done.jsonl"),
+    "fleet map status chat.jsonl --ledger PLACE": ("done.jsonl",),
 }
 """Line -> the paths below its place, of which each may be a link."""
 

@@ -25,7 +25,6 @@ from ctxkit.errors import (
     CtxkitError,
     ExitCode,
     FunctionFailed,
-    ManyConversations,
     ReadFailed,
     UnknownFormat,
     Usage,
@@ -33,13 +32,12 @@ from ctxkit.errors import (
     short_name,
 )
 from ctxkit.fleet import rows as tables
-from ctxkit.fleet.rows import CONFIG
 from ctxkit.fleet.sources import SourceBytes, SourceFile, may_have_rows
 from ctxkit.formats.targets import TARGETS
-from ctxkit.logfile.read import AUTO, read_held
+from ctxkit.logfile.read import AUTO, Opening
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.status import as_json
-from ctxkit.settings.config import Config, load
+from ctxkit.settings.config import Config
 from ctxkit.settings.keys import amount, key_of
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.sidecar import HeldSidecar
@@ -316,11 +314,23 @@ def _answer(call: MapCall, file: SourceFile, held: SourceBytes) -> FileRows:
     built = FUNCTIONS[call.function]
     if built.rows is None:
         return _tables(call, file, held)
-    try:
-        log = opened(call, file.name, held)
-    except ManyConversations:
-        return _conversations(call, file, held, built.rows)
-    return FileRows(b"".join(_line({"log": file.name, **row}) for row in built.rows(log, call)))
+    beside = HeldSidecar(held.sidecar)
+    config = config_of(call, beside)
+    lines, worst = list[bytes](), 0
+    for number, opening in tables.conversations(held.data, file.name, beside, config["format"]):
+        about = {"log": file.name} | ({} if number is None else {"conversation": number})
+        try:
+            if not isinstance(opening, Opening):
+                raise opening
+            log = Log(opening, config, clock=lambda: 0.0)
+            log.dry_run = True
+            lines += [_line({**about, **row}) for row in built.rows(log, call)]
+        except CtxkitError as error:
+            if number is None:
+                raise
+            lines.append(_line({**about, **_told(error)}))
+            worst = max(worst, int(error.code))
+    return FileRows(b"".join(lines), worst)
 
 
 def _tables(call: MapCall, file: SourceFile, held: SourceBytes) -> FileRows:
@@ -332,46 +342,9 @@ def _tables(call: MapCall, file: SourceFile, held: SourceBytes) -> FileRows:
     return FileRows(b"".join(lines))
 
 
-def _conversations(
-    call: MapCall, file: SourceFile, held: SourceBytes, rows: Callable[[Log, MapCall], Iterator[Row]]
-) -> FileRows:
-    """The rows of every conversation of a file with many, each with its number; one that fails is a row too."""
-    lines: list[bytes] = []
-    number, worst = 1, 0
-    while True:
-        try:
-            log = opened(call, file.name, held, number)
-        except Usage:  # there is no such conversation: that was the last
-            return FileRows(b"".join(lines), worst)
-        about = {"log": file.name, "conversation": number}
-        try:
-            lines += [_line({**about, **row}) for row in rows(log, call)]
-        except CtxkitError as error:
-            lines.append(_line({**about, **_told(error)}))
-            worst = max(worst, int(error.code))
-        number += 1
-
-
-def opened(call: MapCall, name: str, held: SourceBytes, conversation: int | None = None) -> Log:
-    """The log of a file, to look at only. Raises what `Log.open` raises."""
-    beside = HeldSidecar(held.sidecar)
-    config = config_of(call, beside)
-    opening = read_held(name, held.data, beside, conversation=conversation, format=config["format"])
-    log = Log(opening, config, clock=lambda: 0.0)
-    log.dry_run = True
-    return log
-
-
 def config_of(call: MapCall, beside: HeldSidecar | None = None) -> Config:
-    """The config: the log's own in its sidecar, and `--set` before it.
-
-    That of the user, of folders and of the environment has no effect: which one there is depends on the machine. Raises
-    BadConfig.
-    """
-    text = None if beside is None else beside.files.get(CONFIG)
-    file = None if beside is None or text is None else beside.config_path
-    instead = {} if file is None or text is None else {file: text.decode("utf-8", "replace")}
-    config = load(file, None, {}, None, tolerant=True, instead=instead)
+    """The config: the log's own in its sidecar, and `--set` before it. Raises BadConfig."""
+    config = tables.own_config(beside or HeldSidecar({}))
     built = FUNCTIONS.get(call.function)
     config.set_flags({} if built is None else {k: text for k, text in call.options.items() if k not in built.options})
     return config

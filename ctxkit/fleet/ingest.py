@@ -20,9 +20,9 @@ from ctxkit.fleet.parts import (
     DatasetParts,
     PartReport,
     PartTask,
+    SourceCounts,
     begin_tables,
     fold,
-    seems_unchanged,
     unchanged,
     write_part,
 )
@@ -39,32 +39,16 @@ PartEngine: TypeAlias = Callable[[Iterable[PartTask], int], Generator[ItemResult
 """Writes parts, by so many processes: each with its report, in order."""
 
 
-class Ingested(msgspec.Struct):
-    """What was done. Sources by what came of them: `new`, `changed`, `unchanged`, `removed`, `skipped` (no logs, found
-    in a folder). `transcripts`: rows of that table which were made; `bytes`: that were
-    read. `failed`: name -> why a source could not be read at all; `refused`: name -> why it is no log that ctxkit
-    reads: both have a row with `error`. `broken`: name -> why a source is as it was.
-    """
+class Ingested(SourceCounts):
+    """What was done. `broken`: name of a source -> why it is as it was."""
 
-    new: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    skipped: int = 0
-    transcripts: int = 0
-    bytes: int = 0
-    failed: dict[str, str] = {}
-    refused: dict[str, str] = {}
-    broken: dict[str, Failure] = {}
+    broken: dict[str, Failure] = msgspec.field(default_factory=dict)
 
-    def add(self, report: PartReport) -> None:
+    def add(self, report: SourceCounts) -> None:
         """Add what came of a part."""
-        for name in Ingested.__struct_fields__:
-            value = getattr(report, name, None)
-            if isinstance(value, dict):
-                getattr(self, name).update(value)
-            elif value is not None:
-                setattr(self, name, getattr(self, name) + value)
+        for name in SourceCounts.__struct_fields__:
+            mine, value = getattr(self, name), getattr(report, name)
+            setattr(self, name, {**mine, **value} if isinstance(value, dict) else mine + value)
 
 
 class SourceShare(NamedTuple):
@@ -164,7 +148,7 @@ class _Run:
             if name not in names
             and any(holds(place, name) for place in places) and not any(holds(one, name) for one in unseen)
         ]  # fmt: skip
-        self.todo = [one for one in listed if not seems_unchanged(one, self.entries.get(one.name))]
+        self.todo = [one for one in listed if not unchanged(one, self.entries.get(one.name), read=False)]
         self.found = Ingested()
         same = names - {one.name for one in self.todo}
         self.found.skipped = sum(not self.entries[name].transcripts for name in same)

@@ -1,8 +1,8 @@
 """A run of `fleet map`: one function over many files by an engine, with a ledger of what is done.
 
 Pipeline: `sources.py` lists the files -> an engine (`engines/`) gives their rows -> here, in the order of the files.
-The ledger is a folder: `call.json`, what is done with every file, and `done.jsonl`, to which each file is appended with
-its rows once it is done. A run that was killed goes on with the files that are not there; rows of files that did not
+The ledger is a file in a folder: its first line says what is done with every file, and each file is appended with its
+rows once it is done. A run that was killed goes on with the files that are not there; rows of files that did not
 change are taken from it.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,7 +21,6 @@ from ctxkit.core.text.redactor import Redactor
 from ctxkit.errors import CannotCreate, ExitCode, ReadFailed, Usage, reason_of
 from ctxkit.fleet.functions import FileRows, MapCall
 from ctxkit.fleet.sources import SourceFile
-from ctxkit.store import atomic
 from ctxkit.store.lock import lock
 from ctxkit.store.private import make_private, refuse_links
 
@@ -50,44 +50,44 @@ class DoneFiles:
     """
 
     def __init__(self, folder: Path, call: MapCall) -> None:
-        options = Redactor().value(call.options)
-        about = {
-            "ledger": VERSION, "ctxkit": call.version, "function": call.function, "options": options,
-            "module": _module(call),
-        }  # fmt: skip
         self.path = folder / "done.jsonl"
-        for one in (folder / "call.json", self.path):
-            refuse_links(folder, one)
-        if options is not call.options:  # what was typed is kept without its secrets, and still known again
-            about["typed"] = digest(call.options)
-        held = _json(folder / "call.json")
-        if held is None:
-            try:
-                if folder.is_dir() and any(folder.iterdir()):
-                    text = f"{folder} has other files, and is no ledger: nothing was done"
-                    raise Usage(text, "name a folder that is empty or not there")
-                make_private(folder)
-            except OSError as error:
-                raise CannotCreate(f"{folder}: cannot make a ledger: {reason_of(error)}") from error
-            atomic.replace(folder / "call.json", dumps(about).encode("ascii") + b"\n")
-        elif held != about:
-            other = [name for name in about if not isinstance(held, dict) or held.get(name) != about[name]]
-            text = f"{folder} is the ledger of another call, which differs in its {', '.join(other)}: nothing was done"
-            raise Usage(text, "the same call goes on; another one needs a folder of its own")
+        self.done: dict[str, DoneFile] = {}
+        refuse_links(folder, self.path)
         try:
+            if folder.is_dir() and any(folder.iterdir()) and not self.path.exists():
+                text = f"{folder} has other files, and is no ledger: nothing was done"
+                raise Usage(text, "name a folder that is empty or not there")
+            make_private(folder)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = open(os.open(self.path, flags, 0o600), "r+b")  # noqa: SIM115  # closed by __exit__
+            lock(self._file.fileno(), str(folder), PATIENCE)
+            self._begin(_about(call))
+            self._read()
         except OSError as error:
-            raise CannotCreate(f"{self.path}: {reason_of(error)}") from error
-        lock(self._file.fileno(), str(folder), PATIENCE)
-        self.done: dict[str, DoneFile] = {}
-        self._read()
+            raise CannotCreate(f"{folder}: cannot make a ledger: {reason_of(error)}") from error
+
+    def _begin(self, about: dict[str, Any]) -> None:
+        """Write the first line, or compare it with what this call would write."""
+        line = dumps(about).encode("ascii") + b"\n"
+        first = self._file.readline()
+        if first == line:
+            return
+        if line.startswith(first):  # a new file, or that of a run that was killed here
+            self._file.seek(0)
+            self._file.write(line)
+            return
+        with suppress(ValueError):
+            held = loads(first)
+            other = [name for name in about if not isinstance(held, dict) or held.get(name) != about[name]]
+            text = f"{self.path.parent} is the ledger of another call, which differs in its {', '.join(other)}"
+            raise Usage(f"{text}: nothing was done", "the same call goes on; another one needs a folder of its own")
+        raise Usage(f"{self.path} is no ledger: nothing was done", "name a folder that is empty or not there")
 
     def _read(self) -> None:
         """Read what is there, and cut off what a killed run left at the end."""
-        file, whole = self._file, 0
-        try:
-            size = os.fstat(file.fileno()).st_size
+        file, size = self._file, os.fstat(self._file.fileno()).st_size
+        whole = file.tell()
+        with suppress(ValueError, KeyError, TypeError):
             while head := file.readline():
                 about = loads(head)
                 found = DoneFile(about["stamp"], about["code"], file.tell(), about["bytes"])
@@ -95,10 +95,6 @@ class DoneFiles:
                     break
                 self.done[about["file"]] = found
                 whole = file.seek(found.size, os.SEEK_CUR)
-        except (ValueError, KeyError, TypeError):
-            pass
-        except OSError as error:
-            raise ReadFailed(f"{self.path}: {reason_of(error)}") from error
         file.truncate(whole)
         file.seek(whole)
 
@@ -148,16 +144,16 @@ def run(
             yield file, ledger.rows(file)
 
 
-def _json(path: Path) -> Any:
-    """What a small file holds; None if there is none. Raises ReadFailed."""
-    try:
-        return loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError:
-        return False
-    except OSError as error:
-        raise ReadFailed(f"{path}: {reason_of(error)}") from error
+def _about(call: MapCall) -> dict[str, Any]:
+    """What the rows depend on besides the files."""
+    options = Redactor().value(call.options)
+    about = {
+        "ledger": VERSION, "ctxkit": call.version, "function": call.function, "options": options,
+        "module": _module(call),
+    }  # fmt: skip
+    if options is not call.options:  # what was typed is kept without its secrets, and still known again
+        about["typed"] = digest(call.options)
+    return about
 
 
 def _module(call: MapCall) -> str:

@@ -54,10 +54,11 @@ class PartTask(msgspec.Struct, frozen=True):
     version: str = VERSION
 
 
-class PartReport(msgspec.Struct):
-    """What was done: sources by what came of them; `bytes`: of the sources that were read; `failed`: name -> why it
-    could not be read; `refused`: name -> why it is no log that ctxkit reads; `stamps`: those that did not change ->
-    their stamp now, where it is another.
+class SourceCounts(msgspec.Struct):
+    """What was done. Sources by what came of them: `new`, `changed`, `unchanged`, `removed`, `skipped` (no logs, found
+    in a folder). `transcripts`: rows of that table which were made; `bytes`: that were read. `failed`: name -> why a
+    source could not be read at all; `refused`: name -> why it is no log that ctxkit reads: both have a row with
+    `error`.
     """
 
     new: int = 0
@@ -69,7 +70,6 @@ class PartReport(msgspec.Struct):
     bytes: int = 0
     failed: dict[str, str] = {}
     refused: dict[str, str] = {}
-    stamps: dict[str, str] = {}
 
     def count(self, known: SourceEntry | None, entry: SourceEntry, *, read: bool) -> None:
         """Count a source with its entry before and now. `read`: it is new, or it changed."""
@@ -81,6 +81,12 @@ class PartReport(msgspec.Struct):
             self.new += 1
         else:
             self.changed += 1
+
+
+class PartReport(SourceCounts):
+    """What was done for a part. `stamps`: the sources that did not change -> their stamp now, where it is another."""
+
+    stamps: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class DatasetParts:
@@ -240,24 +246,19 @@ def _without(some: pa.Table, dead: list[str]) -> pa.Table:
     return some.filter(pc.invert(pc.is_in(ids, arrow().array(dead, ids.type))))
 
 
-def seems_unchanged(one: SourceFile, known: SourceEntry | None) -> bool:
-    """Whether its times say that a source did not change."""
-    return _may_be(one, known) and known is not None and not known.before and known.stamp == one.stamp != ""
-
-
-def _may_be(one: SourceFile, known: SourceEntry | None) -> bool:
-    """Whether a source may be what the dataset holds: it was read, and is not named itself where it has no rows."""
-    return known is not None and not known.failed and not one.error and bool(known.transcripts or not one.named)
-
-
-def unchanged(one: SourceFile, known: SourceEntry | None) -> SourceEntry | None:
-    """The entry of a source that did not change, with the stamp that it has now; None if it is to be read."""
-    if known is None or not _may_be(one, known) or (known.before and known.before != before(one.name)):
+def unchanged(one: SourceFile, known: SourceEntry | None, *, read: bool = True) -> SourceEntry | None:
+    """The entry of a source that did not change, with the stamp that it has now; None if it is to be read. `read`:
+    where its times do not say so, its bytes are compared.
+    """
+    if known is None or known.failed or one.error or (one.named and not known.transcripts):
         return None
-    if one.stamp and known.stamp == one.stamp:
+    same = one.stamp != "" and known.stamp == one.stamp
+    if same and not known.before:
         return known
-    if known.size != one.size and not one.beside:
+    if not read or (known.before and known.before != before(one.name)):
         return None
+    if same or (known.size != one.size and not one.beside):
+        return known if same else None
     try:
         found = one.read()
     except CtxkitError:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from ctxkit.api.log import Log
@@ -37,14 +36,14 @@ from ctxkit.fleet.tables import COLUMNS, SCOUT, SCOUT_COLUMNS, TABLES
 from ctxkit.formats import containers
 from ctxkit.formats.containers import Container
 from ctxkit.logfile.open import model_of, words
-from ctxkit.logfile.read import AUTO, read_held
+from ctxkit.logfile.read import AUTO, Opening, read_held
 from ctxkit.logfile.redacted_content import redacted
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import Measuring
 from ctxkit.measure.status import status
 from ctxkit.search.preview import title_of
-from ctxkit.settings.config import load
+from ctxkit.settings.config import Config, load
 from ctxkit.store.folder import START
 from ctxkit.store.sidecar import HeldSidecar
 
@@ -84,25 +83,17 @@ def rows(
     with `error`, and no others; nothing is raised for it. Raises BadConfig for a bad `config`.
     """
     held = HeldSidecar(sidecar or {})
-    laid = load(held.config_path, None, {}, None, tolerant=True, instead=_config_text(held)).given(config or {})
-    if format == AUTO:
-        format = str(laid["format"])
+    laid = own_config(held).given(config or {})
     made, digest = empty(scout=scout), hashlib.sha256(data).hexdigest()
     redactor = Redactor() if redact else None
-    container: Container | None = None
-    waiting: list[int | None] = [None]
-    for conversation in waiting:
-        held.conversation = None
+    for conversation, opening in conversations(data, name, held, str(laid["format"]) if format == AUTO else format):
         try:
+            if not isinstance(opening, Opening):
+                raise opening
             with one_of_many(name):
-                opening = read_held(name, data, held, conversation=conversation, format=format, container=container)
                 log = Log(opening, laid)
                 log.cache_folder = None  # a source is counted once, and workers of other machines share no cache
                 found = _LogRows(log, transcript_id(name, conversation), conversation, redactor).all(scout=scout)
-        except ManyConversations:
-            container = containers.find(data)
-            waiting += range(1, 1 + len(container.conversations if container is not None else ()))
-            continue
         except (CtxkitError, OSError) as error:
             found = unread(name, _said(error, name), conversation, scout=scout)
         for row in found["transcripts"]:
@@ -113,6 +104,35 @@ def rows(
         _redact(made, redactor)
     _without_lone_surrogates(made)
     return made
+
+
+def conversations(
+    data: bytes, name: str, held: HeldSidecar, format: str
+) -> Iterator[tuple[int | None, Opening | CtxkitError | OSError]]:
+    """Every conversation of a log with its number, or why it cannot be read; None for the number of an only one."""
+    container: Container | None = None
+    waiting: list[int | None] = [None]
+    for number in waiting:
+        held.conversation = None
+        try:
+            with one_of_many(name):
+                opening = read_held(name, data, held, conversation=number, format=format, container=container)
+        except ManyConversations:
+            container = containers.find(data)
+            waiting += range(1, 1 + len(container.conversations if container is not None else ()))
+        except (CtxkitError, OSError) as error:
+            yield number, error
+        else:
+            yield number, opening
+
+
+def own_config(held: HeldSidecar) -> Config:
+    """The config of a log's sidecar alone: that of the user, of folders and of the environment has no effect, because
+    which one there is depends on the machine.
+    """
+    text = held.files.get(CONFIG)
+    instead = {} if text is None else {held.config_path: text.decode("utf-8", "replace")}
+    return load(held.config_path, None, {}, None, tolerant=True, instead=instead)
 
 
 def empty(*, scout: bool = False) -> Rows:
@@ -138,11 +158,6 @@ def _scout(transcript: Row, messages: str, events: str) -> Row:
     """The row of Scout's table for one of `transcripts`."""
     texts = {"messages": messages, "events": events}
     return {one.name: texts.get(one.name) or transcript[one.name] for one in SCOUT_COLUMNS}
-
-
-def _config_text(held: HeldSidecar) -> dict[Path, str]:
-    text = held.files.get(CONFIG)
-    return {} if text is None else {held.config_path: text.decode("utf-8", "replace")}
 
 
 def _said(error: CtxkitError | OSError, name: str) -> str:

@@ -110,7 +110,8 @@ def test_a_damaged_ledger(tmp_path: Path, damage: bytes | None) -> None:
     files, call = sources(filled(tmp_path / "logs", 4)), call_of("status", {})
     plain = list(run(call, files, Engine(), DoneFiles(tmp_path / "ledger", call)))
     path = tmp_path / "ledger/done.jsonl"
-    path.write_bytes(path.read_bytes()[:-3] if damage is None else damage)
+    first = path.read_bytes().partition(b"\n")[0] + b"\n"
+    path.write_bytes(path.read_bytes()[:-3] if damage is None else first + damage)
     engine = Engine()
     assert list(run(call, files, engine, DoneFiles(tmp_path / "ledger", call))) == plain
     assert len(engine.did) == (len(files) if damage is not None else 1)
@@ -130,14 +131,14 @@ def test_another_call(tmp_path: Path) -> None:
     """A ledger is of one call: its function, its options; the error says what differs."""
     folder = tmp_path / "ledger"
     DoneFiles(folder, call_of("status", {}))
-    before = (folder / "call.json").read_bytes()
+    before = (folder / "done.jsonl").read_bytes()
     for call, differs in ((call_of("check", {}), "function"), (call_of("status", {"limit": "5k"}), "options")):
         with pytest.raises(Usage, match=f"which differs in its {differs}: nothing was done"):
             DoneFiles(folder, call)
-    (folder / "call.json").write_text("{")
-    with pytest.raises(Usage, match="of another call"):
+    (folder / "done.jsonl").write_text("mine")
+    with pytest.raises(Usage, match="is no ledger"):
         DoneFiles(folder, call_of("status", {}))
-    (folder / "call.json").write_bytes(before)
+    (folder / "done.jsonl").write_bytes(before)
     DoneFiles(folder, call_of("status", {}))
 
 
@@ -172,4 +173,4 @@ def test_a_ledger_is_its_user_s_alone(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     made = (tmp_path / "new", tmp_path / "new/ledger", *(tmp_path / "new/ledger").iterdir())
-    assert [stat.S_IMODE(one.stat().st_mode) for one in made] == [0o700, 0o700, 0o600, 0o600]
+    assert [stat.S_IMODE(one.stat().st_mode) for one in made] == [0o700, 0o700, 0o600]

@@ -232,7 +232,7 @@ def test_killed_and_again(tmp_path: Path) -> None:
     run = subprocess.Popen([*PYTHON, *words, *ledger], env=env, stdout=subprocess.DEVNULL, start_new_session=True)
     end = time.monotonic() + 120
     done = tmp_path / "ledger/done.jsonl"
-    while not (done.exists() and done.stat().st_size) and time.monotonic() < end:
+    while not (done.exists() and b'"stamp"' in done.read_bytes()) and time.monotonic() < end:
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGKILL)
     assert run.wait(60) == -signal.SIGKILL
