@@ -202,7 +202,8 @@ class SessionState:
             mended = f" ({tag(green.name)} passed since: {flat(green.command)[: LONGEST // 6]})"
         command = flat(run.together or run.command)
         most = min(letters, LONGEST)
-        yield f"Failing: {tag(run.name)} {command[:most]}{' …' * (len(command) > most)}{mended}"
+        where = f" in {flat(run.folder)}" if run.folder and len(run.folder) < most else ""
+        yield f"Failing: {tag(run.name)} {command[:most]}{' …' * (len(command) > most)}{where}{mended}"
         yield from (f"  {line}" for line in dict.fromkeys(run.failing[:SHOWN]))
 
     def _since(self, covered: Names, tag: Callable[[Name], str]) -> str:

@@ -179,7 +179,9 @@ class TaskReader:
     def _set(self, name: Name, place: int, number: str, text: str, status: str) -> None:
         number = number.lstrip("#")
         known = self._single.get(number, Task(name, place, number, "", "pending"))
-        self._single[number] = Task(name, place, number, text or known.text, status or known.status)
+        told = known._replace(text=text or known.text, status=status or known.status)
+        if told != known or number not in self._single:  # a call that says nothing new tells nothing
+            self._single[number] = told._replace(name=name, place=place)
 
 
 def is_open(line: str) -> bool:

@@ -110,7 +110,7 @@ TOOLS: list[tuple[str, list[Step], list[tuple[Name, str, str, str]]]] = [
     ("Beads, two of them", [bash('bd create --title="a" -p 1 && bd create \'b\'', "Created issue: s-1\n"
                             "Created issue: s-2"), bash("bd close s-1", "ok")], [(1, "s-2", "b", "open")]),
     ("Beads, kept", [bash('bd create "a"', "Created issue: s-1"), bash("bd update s-1 --status blocked", "ok"),
-                     bash("bd update s-1 --priority 1", "ok")], [(5, "s-1", "a", "blocked")]),
+                     bash("bd update s-1 --priority 1", "ok")], [(3, "s-1", "a", "blocked")]),
     ("Beads, deleted", [bash('bd create "a"', "Created issue: s-1"), bash("bd delete s-1", "ok")], []),
     ("Beads, claimed", [bash('bd create "a"', "Created issue: s-1"), bash("bd update s-1 --claim --json", "ok")],
      [(3, "s-1", "a", "in_progress")]),
