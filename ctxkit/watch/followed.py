@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -58,14 +58,9 @@ Step = Callable[[], object]
 """What the thread of the loop does next."""
 
 
-class Problems(Protocol):
-    """Gives those warnings of a source, about a log or about none, that did not hold before."""
-
-    def __call__(self, source: str, found: Sequence[str | CtxkitError], log: Path | None = None) -> None: ...
-
-
 class Surroundings(NamedTuple):
-    """What a followed log has of its watcher. `later` gives the worker a job, whose result the loop does next.
+    """What a followed log has of its watcher. `problems` gives those warnings of a source, about a log or about none,
+    that did not hold before; `later` gives the worker a job, whose result the loop does next.
 
     `compacts`, `checkpoints`: whether these are made, also where the log's config does not ask for them. `may_compact`:
     whether one more compaction may run.
@@ -73,7 +68,7 @@ class Surroundings(NamedTuple):
 
     env: Mapping[str, str]
     emit: Callable[[AnyEvent], None]
-    problems: Problems
+    problems: Callable[[str, Sequence[str | CtxkitError], Path | None], None]
     later: Callable[[Callable[[], Step]], None]
     may_compact: Callable[[], bool]
     compacts: bool
@@ -373,7 +368,7 @@ class FollowedLog:
             found = claims.claim(self.path, self._around.env)
         except OSError as error:
             text = f"{claims.folder(self._around.env)}: cannot keep a note of who watches: {reason_of(error)}"
-            problems(source, [f"{text}: no compaction and no checkpoint is made"])
+            problems(source, [f"{text}: no compaction and no checkpoint is made"], None)
             self.holder = None
             return
         if isinstance(found, Note):
@@ -382,7 +377,7 @@ class FollowedLog:
                 problems(source, [text], self.path)
             self.holder = found
             return
-        problems(source, [])
+        problems(source, [], None)
         self.claim, self.holder = found, None
         if found.left is not None and claims.is_told(found.left):
             self._around.emit(claims.abnormal_end(found.left))
