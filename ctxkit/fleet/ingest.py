@@ -190,10 +190,12 @@ class _Run:
         return part_name(self.number, self.batch, self.asked.share.name)
 
     def _tasks(self, jobs: int) -> Iterator[PartTask]:
-        """What may have changed, in parts that keep all processes busy; the first says what is gone."""
+        """What may have changed, in parts that keep all processes busy; the first says what is gone. A part has sources
+        of about the same time, so that it has files for few months.
+        """
         enough = min(LARGEST, max(SMALLEST, sum(one.size for one in self.todo) // (jobs * EACH)))
         some, size, gone = list[SourceFile](), 0, self.gone
-        for place, one in enumerate(self.todo, start=1):
+        for place, one in enumerate(sorted(self.todo, key=lambda one: one.time), start=1):
             some.append(one)
             size += one.size
             if size >= enough or place == len(self.todo):
