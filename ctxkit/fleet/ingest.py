@@ -226,11 +226,14 @@ class _Run:
             self.target.write_part(name, self.parts.all[name])
 
     def _tidy(self) -> None:
-        """Fold parts that are to be, and remove those of which nothing counts any more."""
+        """Remove parts of which nothing counts any more, and fold those that are to be."""
+        if not self.batch and not self.asked.fold:
+            return
         parts = DatasetParts(self.target.parts())
+        parts.tidy(self.target, self._mine(parts))
         groups = parts.to_fold(self._mine(parts), every=self.asked.fold or self.head.scout)
         for names in groups:
             fold(self.target, parts, names, self._name())
         if groups:
             parts = DatasetParts(self.target.parts())
-        parts.tidy(self.target, self._mine(parts))
+            parts.tidy(self.target, self._mine(parts))
