@@ -190,10 +190,12 @@ class _Run:
         return part_name(self.number, self.batch, self.asked.share.name)
 
     def _tasks(self, jobs: int) -> Iterator[PartTask]:
-        """What may have changed, in parts that keep all processes busy; the first says what is gone."""
+        """What may have changed, in parts that keep all processes busy; the first says what is gone. A part has sources
+        of about the same time, so that it has files for few months.
+        """
         enough = min(LARGEST, max(SMALLEST, sum(one.size for one in self.todo) // (jobs * EACH)))
         some, size, gone = list[SourceFile](), 0, self.gone
-        for place, one in enumerate(self.todo, start=1):
+        for place, one in enumerate(sorted(self.todo, key=lambda one: one.time), start=1):
             some.append(one)
             size += one.size
             if size >= enough or place == len(self.todo):
@@ -224,11 +226,14 @@ class _Run:
             self.target.write_part(name, self.parts.all[name])
 
     def _tidy(self) -> None:
-        """Fold parts that are to be, and remove those of which nothing counts any more."""
+        """Remove parts of which nothing counts any more, and fold those that are to be."""
+        if not self.batch and not self.asked.fold:
+            return
         parts = DatasetParts(self.target.parts())
+        parts.tidy(self.target, self._mine(parts))
         groups = parts.to_fold(self._mine(parts), every=self.asked.fold or self.head.scout)
         for names in groups:
             fold(self.target, parts, names, self._name())
         if groups:
             parts = DatasetParts(self.target.parts())
-        parts.tidy(self.target, self._mine(parts))
+            parts.tidy(self.target, self._mine(parts))

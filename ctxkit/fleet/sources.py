@@ -43,7 +43,8 @@ class SourceFile(msgspec.Struct, frozen=True, order=True):
     and password; `size`: bytes; `url`: the URL to open, if `name` is not.
 
     `stamp`: changes when the file or its sidecar does; "" if nothing tells. `beside`: names of the files of its sidecar
-    that count; `named`: it was named itself, and not found in a folder; `error`: why it cannot be read, "" if it can.
+    that count; `named`: it was named itself, and not found in a folder; `error`: why it cannot be read, "" if it can;
+    `time`: when it was changed, in nanoseconds, 0 if nothing tells.
     """
 
     name: str
@@ -53,6 +54,7 @@ class SourceFile(msgspec.Struct, frozen=True, order=True):
     named: bool = False
     error: str = ""
     url: str = ""
+    time: int = 0
 
     def read(self) -> SourceBytes:
         """Its bytes. Raises NoSuchLog, NoPermission, ReadFailed; Usage if a library for the URL is not installed."""
@@ -147,7 +149,8 @@ def _local(place: str) -> Iterator[SourceFile]:
                 why = error.message if isinstance(error, CtxkitError) else reason_of(error)
                 yield SourceFile(name, named=named, error=f"its sidecar cannot be read: {why}")
                 continue
-            yield SourceFile(name, entry.found.st_size, "; ".join(stamp), tuple(beside), named)
+            size, time = entry.found.st_size, entry.found.st_mtime_ns
+            yield SourceFile(name, size, "; ".join(stamp), tuple(beside), named, time=time)
     except OSError as error:
         raise cannot_open(Path(place), error) from error
 

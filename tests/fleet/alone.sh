@@ -36,7 +36,10 @@ fleet-ray)
     cmp here there
     "$bin/ctxkit" fleet ingest logs -o dataset -q
     "$bin/ctxkit" fleet ingest logs -o by-ray -q --jobs 2 --engine ray
-    diff -r dataset/messages by-ray/messages
+    for one in dataset by-ray; do
+        "$bin/ctxkit" fleet sql --dataset $one 'from messages order by all' -o $one.csv -q
+    done
+    cmp dataset.csv by-ray.csv
     cd "$root"
     CTXKIT_FLEET_RAY=all "$bin/python" -m pytest -q -n0 tests/fleet/engines
     ;;
