@@ -66,8 +66,8 @@ TRIES = 4
 NEAR, GRAIN = 0.004, 24
 """How far below the goal a result may be: a share of the tokens of all messages, or GRAIN tokens if that is more."""
 LANDING = 0.03
-"""How far below the goal a summary may leave the context, as a share of all messages, before shortened messages alone may
-take its place: they land nearer, and tell less (3 points are what a target is kept within).
+"""How far below the goal a summary may leave the context, as a share of all messages, before shortened messages alone
+may take its place: they land nearer, and tell less. Within 3 points a target counts as met.
 """
 
 

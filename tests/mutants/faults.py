@@ -249,8 +249,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "api",
         "A rolling context that is loaded no longer knows what the provider counted beyond its own count.",
         "ctxkit/api/rolling.py",
-        "        self._take_uncounted(range(len(self.log.messages), 0, -1))\n        if self._memory",
-        "        if self._memory",
+        "        self._take_uncounted(range(state.count, known, -1))\n        if not follows:",
+        "        if not follows:",
         1,
     ),
     Mutant(
