@@ -17,5 +17,5 @@ def abnormal_ends(log: Path | None = None) -> list[str]:
         return []
     from ctxkit.watch import claims
 
-    ends = map(claims.abnormal_end, claims.left_behind(os.environ, log))
-    return [claims.ended(one) for one in ends if one.at_work is None]
+    left = [one for one in claims.left_behind(os.environ, log) if one.why is None]
+    return [claims.ended(claims.abnormal_end(one)) for one in left]

@@ -6,13 +6,13 @@ Pipeline: `watch/watcher.py` starts a round once a period -> `search/archive.py`
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.errors import ArchiveFailed, CtxkitError, Locked
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.archive import archive
+from ctxkit.search.archive import Archived, archive
 from ctxkit.watch.events import ArchiveDone
 
 DAY = 24 * 3600
@@ -32,6 +32,12 @@ class Archiving(NamedTuple):
         return began is None or not 0 <= time.time() - began < self.every
 
 
+def _archived(folder: Path, env: Mapping[str, str]) -> Iterator[Archived]:
+    """As `archive`; a bug of ours is an error like others, because the watcher goes on."""
+    with one_of_many(str(folder)):
+        yield from archive(folder, env)
+
+
 Round = Generator[None, None, tuple[ArchiveDone | None, list[str]]]
 """Stops after each file, so that other work can be done meanwhile.
 
@@ -44,17 +50,16 @@ def copy(folder: Path, env: Mapping[str, str]) -> Round:
     began, warnings = time.monotonic(), []
     sessions = copied = size = failed = 0
     try:
-        with one_of_many(str(folder)):  # a bug of ours is an error like others, because the watcher goes on
-            for one in archive(folder, env):
-                size += one.difference.bytes
-                if one.error is not None:
-                    failed += 1
-                    path, text = str(one.item.original), one.error.message
-                    warnings.append(text if path in text else f"{path}: {text}")
-                elif one.item.session:
-                    sessions += 1
-                    copied += one.difference.change != "same"
-                yield
+        for one in _archived(folder, env):
+            size += one.difference.bytes
+            if one.error is not None:
+                failed += 1
+                path, text = str(one.item.original), one.error.message
+                warnings.append(text if path in text else f"{path}: {text}")
+            elif one.item.session:
+                sessions += 1
+                copied += one.difference.change != "same"
+            yield
     except (ArchiveFailed, Locked) as error:
         return None, [*warnings, f"not all sessions were archived: {error.message}"]
     except (CtxkitError, OSError) as error:

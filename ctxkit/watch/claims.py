@@ -25,9 +25,8 @@ from ctxkit.store.private import make_private, user_state
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshot_files import Snapshots
 from ctxkit.watch.events import EndedAbnormally, LastCheckpoint
+from ctxkit.watch.processes import Holder, holders, start_of
 
-BOOT = "/proc/sys/kernel/random/boot_id"
-"""A file whose text is another one after each boot."""
 AGE = 24 * 3600.0
 """Seconds for which a watcher that was killed is reported."""
 WORKING = 120.0
@@ -56,6 +55,13 @@ class Note(msgspec.Struct):
     bytes: int = 0
     messages: int = 0
     compacting: bool = False
+
+
+class LeftNote(msgspec.Struct, frozen=True):
+    """A note whose watcher is gone. `why`: why the session counts as at work, None if it does not."""
+
+    note: Note
+    why: str | None
 
 
 class Claim:
@@ -138,7 +144,7 @@ def alive(env: Mapping[str, str]) -> Iterator[Note]:
             yield note
 
 
-def left_behind(env: Mapping[str, str], log: Path | None = None) -> Iterator[Note]:
+def left_behind(env: Mapping[str, str], log: Path | None = None) -> Iterator[LeftNote]:
     """The notes of watchers that are gone, for one log or for all, not older than AGE.
 
     Notes of sessions that went on afterwards are removed.
@@ -147,7 +153,10 @@ def left_behind(env: Mapping[str, str], log: Path | None = None) -> Iterator[Not
         places = [_place(log, env)] if log is not None else sorted(folder(env).glob("*" + SUFFIX))
     except OSError:
         return
-    yield from filter(None, map(_left, places))
+    for place in places:
+        found = _left(place)
+        if found is not None:
+            yield LeftNote(found, at_work(Path(found.log)))
 
 
 def _left(place: Path) -> Note | None:
@@ -179,20 +188,22 @@ def is_told(note: Note) -> bool:
 
 def at_work(log: Path) -> str | None:
     """Why a session counts as at work (a process has it open to write, or it was written just now), or None."""
-    if held := writers(log):
-        return f"{', '.join(held[:3])} holds the log open"
+    held = holders(log, writing=True)
+    if held:
+        return f"{_named(held)} holds the log open"
     newest = _newest_write(log)
     if newest is not None and (ago := time.time() - newest) < WORKING:
         return f"the log was written {max(0, round(ago))} s ago"
     return None
 
 
-def abnormal_end(note: Note) -> EndedAbnormally:
+def abnormal_end(left: LeftNote) -> EndedAbnormally:
     """The event for a note that was left behind."""
+    note = left.note
     path = Path(note.log)
     return EndedAbnormally(
         log=note.log, time=iso(int(time.time())), at=iso(int(note.noted)), pid=note.pid, compacting=note.compacting,
-        at_work=at_work(path), checkpoint=newest_checkpoint(Sidecar(path, None)), remedy=remedy(note.log),
+        at_work=left.why, checkpoint=newest_checkpoint(Sidecar(path, None)), remedy=remedy(note.log),
     )  # fmt: skip
 
 
@@ -234,6 +245,10 @@ def held_by(note: Note) -> str:
     return f"another watcher (pid {note.pid}, since {iso(int(note.since))})"
 
 
+def _named(held: list[Holder]) -> str:
+    return ", ".join(f"pid {one.pid} ({one.name})" for one in held[:3])
+
+
 def _newest_write(log: Path) -> float | None:
     """The time of the newest write to the log or to its ops; None if the log is gone."""
     try:
@@ -266,47 +281,3 @@ def _is_at(place: Path, fd: int) -> bool:
         return os.path.samestat(os.stat(place), os.fstat(fd))
     except OSError:
         return False
-
-
-def start_of(pid: int) -> str:
-    """When a process started: the id of the system's boot, and clock ticks since then; "" if that is not known.
-
-    With its number, this names one process for ever, also where the number is used again after a reboot.
-    """
-    try:
-        boot = Path(BOOT).read_text().strip()
-        return f"{boot} {Path(f'/proc/{pid}/stat').read_bytes().rpartition(b')')[2].split()[19].decode()}"
-    except (OSError, IndexError):
-        return ""
-
-
-def writers(path: Path) -> list[str]:
-    """The processes that opened a file to write, as `pid 12 (vim)`, except this one; a pager or `tail -f` does not.
-
-    Linux tells this in /proc, of the processes of this user.
-    """
-    try:
-        meant = os.stat(path)
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
-    return [f"pid {pid} ({_name(pid)})" for pid in pids if pid != os.getpid() and _writes(Path(f"/proc/{pid}"), meant)]
-
-
-def _writes(process: Path, meant: os.stat_result) -> bool:
-    with suppress(OSError):
-        for name in os.listdir(process / "fd"):
-            with suppress(OSError):
-                if os.path.samestat(os.stat(process / "fd" / name), meant):
-                    lines = (process / "fdinfo" / name).read_text().splitlines()
-                    flags = next((line.split()[1] for line in lines if line.startswith("flags:")), "0")
-                    if int(flags, 8) & os.O_ACCMODE != os.O_RDONLY:
-                        return True
-    return False
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return "?"

@@ -36,21 +36,24 @@ ConfigFiles = tuple[tuple[str, int, int], ...]
 
 
 class LogReading(msgspec.Struct):
-    """What was read of a log. `log` is opened, and goes on; `size`: bytes that were read; `status`: the figures; `ops`:
-    id -> name, of all ops.
+    """What was read of a log. `log` is opened; `status`: its figures; `ops`: id -> name, of all its ops.
 
     `files`: those of its config, as they were before it was opened; `cost`: seconds of a processor.
     """
 
     log: AppendableLog
     files: ConfigFiles
-    size: int
     status: Status
     turns: Turns
     ops: dict[str, str]
     last_op: LastOp | None
     checkpoint: LastCheckpoint | None
     cost: float
+
+    @property
+    def size(self) -> int:
+        """How many bytes of the log were read."""
+        return self.log.opening.source.size
 
     @property
     def rewritten_each_time(self) -> bool:
@@ -122,8 +125,7 @@ def _reading(log: AppendableLog, files: ConfigFiles, began: float) -> LogReading
         last = LastOp(entries[-1].number, entries[-1].name, None if moment is None else iso(moment))
     ops = {str(one.body.get("id", "")): str(one.body.get("ctxkit", "")) for one in log.transcript.ops}
     turns, checkpoint = whose_turn(log.transcript), newest_checkpoint(log.opening.sidecar)
-    size, cost = log.opening.source.size, time.thread_time() - began
-    return LogReading(log, files, size, found, turns, ops, last, checkpoint, cost)
+    return LogReading(log, files, found, turns, ops, last, checkpoint, time.thread_time() - began)
 
 
 def config_files(path: Path) -> ConfigFiles:

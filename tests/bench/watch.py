@@ -221,7 +221,7 @@ def day(folder: Path, environment: dict[str, str], appends: int, count: int, rat
             before = now
         time.sleep(max(0.0, begun + i / rate - time.monotonic()))
     took = time.monotonic() - begun
-    watched.settled()
+    watched.settled(25.0)  # until the processor's share for whole looks is saved up again
     first, last = figures[0], figures[-1]
     yield f"| {appends:,} appends to {count} logs in {took:.0f} s ({changed['replaced']} replaced, " + (
         f"{changed['truncated']} truncated) | the first tenth → the last tenth |"

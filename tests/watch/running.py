@@ -1,4 +1,4 @@
-"""A watcher as a real process, or in a thread: its events, waited for as they come."""
+"""A watcher as a real process: its events, waited for as they come."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ctxkit.errors import CtxkitError
-from ctxkit.watch.events import AnyEvent, CheckpointMade, StatusChanged
-from ctxkit.watch.places import Places
-from ctxkit.watch.watcher import Watcher
 from tests.cli.runner import PYTHON
 from tests.prefork import Started
 
 HANGS = 60.0
 """Seconds after which an event that is waited for does not come any more."""
 
-BRISK = "from ctxkit.watch import followed; followed.APART, followed.CALLED = 1, 0.3"
+BRISK = "from ctxkit.watch import watcher; watcher.APART, watcher.CALLED = 1, 0.3"
 """What a watcher of the tests does before: readings follow each other on a busy machine, too, where they are slow, and
 a compaction that found an open call is tried again soon.
 """
@@ -109,42 +104,6 @@ class Watching:
             if stream is not None:
                 stream.close()
         return code
-
-
-class Watched:
-    """A watcher in a thread of this process; `events` and `warned` grow."""
-
-    def __init__(self, *logs: Path, places: Places | None = None, **given: bool) -> None:
-        self.events: list[AnyEvent] = []
-        self.warned: list[str] = []
-        self.watcher = Watcher(
-            places or Places("named", logs, os.environ), self.events.append, self._warn, env=os.environ, **given
-        )
-        self.thread = threading.Thread(target=self.watcher.run)
-        self.thread.start()
-
-    def _warn(self, what: str | CtxkitError, log: Path | None) -> None:
-        self.warned.append(what.message if isinstance(what, CtxkitError) else what)
-
-    def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds."""
-        end = time.monotonic() + HANGS
-        while not holds():
-            assert time.monotonic() < end, (self.events, self.warned)
-            time.sleep(0.005)
-
-    def messages(self) -> list[int]:
-        """The messages of each event of figures."""
-        return [one.messages for one in self.events if isinstance(one, StatusChanged)]
-
-    def made(self) -> list[str]:
-        """The labels of the checkpoints that were made."""
-        return [one.label for one in self.events if isinstance(one, CheckpointMade)]
-
-    def end(self) -> None:
-        """End it."""
-        self.watcher.stop()
-        self.thread.join()
 
 
 def append(path: Path, *rows: dict[str, Any]) -> None:

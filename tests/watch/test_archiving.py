@@ -14,7 +14,7 @@ from ctxkit.watch.archiving import Archiving
 from tests import homes
 from tests.cli.runner import ctxkit
 from tests.watch.running import Watching, answer, append, log_of, user
-from tests.watch.test_followed import full
+from tests.watch.test_watcher import full
 
 
 def test_each_period(tmp_path: Path) -> None:

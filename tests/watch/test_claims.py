@@ -19,7 +19,6 @@ from ctxkit.watch.claims import AFTERWARDS, AGE, Claim, Note
 from tests.cli.runner import ROOT, ctxkit
 
 HOURS = 3600.0
-PROC = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc on this system")
 
 
 def log_in(folder: Path, ago: float = HOURS) -> Path:
@@ -54,7 +53,7 @@ def test_one_holds_it_and_a_kill_leaves_a_note(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     pid = killed(log)
     [left] = claims.left_behind(os.environ)
-    assert (left.pid, claims.at_work(log)) == (pid, None)
+    assert (left.note.pid, left.why) == (pid, None)
     event = claims.abnormal_end(left)
     assert (event.pid, event.compacting, event.checkpoint, event.remedy) == (pid, True, None, f"ctxkit recover {log}")
     assert claims.ended(event).startswith(f"{log} ended abnormally at {event.at} in the middle of a compaction: ")
@@ -93,7 +92,7 @@ def test_a_claim_takes_over_what_was_left_or_keeps_it(tmp_path: Path) -> None:
     assert isinstance(held, Claim)
     assert held.left is not None and held.left.pid == pid
     held.release(keep=True)
-    assert [one.pid for one in claims.left_behind(os.environ, log)] == [pid]
+    assert [one.note.pid for one in claims.left_behind(os.environ, log)] == [pid]
 
 
 def test_a_note_that_is_read_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,39 +174,3 @@ def test_a_note_that_is_none(tmp_path: Path, wrong: dict[str, object]) -> None:
         place.write_text(json.dumps(note | {"pid": 1, "since": 1.0} | wrong))
         ran = ctxkit(*command.split(), log)
         assert ran.code == ExitCode.DONE and "abnormally" not in ran.text + ran.err, command
-
-
-@PROC
-def test_who_writes_a_file(tmp_path: Path) -> None:
-    """Another process that opened it to write is named; one that reads it, and this one, are not."""
-    path = tmp_path / "log.jsonl"
-    path.write_text("")
-    with path.open("a"):
-        assert claims.writers(path) == []
-        for mode, writes in (("r", False), ("a", True)):
-            code = f"f = open({str(path)!r}, {mode!r}); print('open', flush=True); input()"
-            with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
-                assert run.stdout is not None
-                run.stdout.readline()
-                found = [one.startswith(f"pid {run.pid} (") for one in claims.writers(path)]
-                assert found == ([True] if writes else [])
-                run.kill()
-    assert claims.writers(path) == claims.writers(tmp_path / "none") == []
-
-
-@PROC
-def test_when_a_process_started() -> None:
-    """It stays the same, and differs for a process that is not there."""
-    mine = claims.start_of(os.getpid())
-    assert mine.split()[1].isdigit()
-    assert mine == claims.start_of(os.getpid())
-    assert claims.start_of(2**22 + 1) == ""
-
-
-@PROC
-def test_a_process_of_an_earlier_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """After a reboot a process with the same number and the same count of ticks is another one."""
-    before = claims.start_of(os.getpid())
-    (tmp_path / "boot_id").write_text("another\n")
-    monkeypatch.setattr(claims, "BOOT", str(tmp_path / "boot_id"))
-    assert claims.start_of(os.getpid()) not in ("", before)

@@ -4,18 +4,72 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ctxkit.core.text.json_text import loads
-from ctxkit.watch import checkpointing, compaction, followed, watcher
-from ctxkit.watch.events import CheckpointMade, CompactionFailed
+from ctxkit.errors import CtxkitError
+from ctxkit.watch import checkpointing, compaction, watcher
+from ctxkit.watch.events import AnyEvent, CheckpointMade, CompactionFailed, StatusChanged
 from ctxkit.watch.file_changes import FileChanges
 from ctxkit.watch.places import Places
+from ctxkit.watch.watcher import Watcher
 from tests.cli.runner import PYTHON
-from tests.watch.running import Watched, Watching, answer, append, calling, log_of, result, user
+from tests.watch.running import HANGS, Watching, answer, append, calling, log_of, result, user
+
+
+class Watched:
+    """A watcher in a thread of this process; `events` and `warned` grow."""
+
+    def __init__(self, *logs: Path, places: Places | None = None, **given: bool) -> None:
+        self.events: list[AnyEvent] = []
+        self.warned: list[str] = []
+        self.watcher = Watcher(
+            places or Places("named", logs, os.environ), self.events.append, self._warn, env=os.environ, **given
+        )
+        self.thread = threading.Thread(target=self.watcher.run)
+        self.thread.start()
+
+    def _warn(self, what: str | CtxkitError, log: Path | None) -> None:
+        self.warned.append(what.message if isinstance(what, CtxkitError) else what)
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds."""
+        end = time.monotonic() + HANGS
+        while not holds():
+            assert time.monotonic() < end, (self.events, self.warned)
+            time.sleep(0.005)
+
+    def messages(self) -> list[int]:
+        """The messages of each event of figures."""
+        return [one.messages for one in self.events if isinstance(one, StatusChanged)]
+
+    def made(self) -> list[str]:
+        """The labels of the checkpoints that were made."""
+        return [one.label for one in self.events if isinstance(one, CheckpointMade)]
+
+    def end(self) -> None:
+        """End it."""
+        self.watcher.stop()
+        self.thread.join()
+
+
+@pytest.fixture
+def watched() -> Iterator[Callable[..., Watched]]:
+    """Makes watchers that end with the test."""
+    made: list[Watched] = []
+
+    def make(*logs: Path, places: Places | None = None, **given: bool) -> Watched:
+        made.append(Watched(*logs, places=places, **given))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
 
 
 def test_no_notification_comes(
@@ -52,11 +106,11 @@ def test_what_is_no_longer_followed_is_not_written_for(
     places = Places("named", [path], os.environ)
     one = watched(places=places)
     one.until(lambda: one.messages() == [1])
-    [gone] = one.watcher.followed.values()
+    [followed] = one.watcher.followed.values()
     monkeypatch.setattr(places, "logs", list)
     one.watcher._scanned, one.watcher._rescan = 1.0, True
     one.until(lambda: not one.watcher.followed)
-    assert gone.claim is None
+    assert followed.claim is None
 
 
 def test_a_compaction_that_cannot_be_started(
@@ -89,7 +143,7 @@ def test_a_checkpoint_that_fails(
             raise OSError(28, "No space left on device")
         return checkpointing.checkpoint(path, ended)
 
-    monkeypatch.setattr(followed, "checkpoint", made)
+    monkeypatch.setattr(watcher, "checkpoint", made)
     one = watched(path, checkpoints=True)
     one.until(lambda: one.messages() == [1])
     for number in range(4):
