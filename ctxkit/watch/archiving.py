@@ -41,7 +41,7 @@ def _archived(folder: Path, env: Mapping[str, str]) -> Iterator[Archived]:
 Round = Generator[None, None, tuple[ArchiveDone | None, list[str]]]
 """Stops after each file, so that other work can be done meanwhile.
 
-Returns the event (None if the archive cannot be written to) and warnings.
+Returns the event (without its time; None if the archive cannot be written to) and warnings.
 """
 
 
@@ -66,5 +66,7 @@ def copy(folder: Path, env: Mapping[str, str]) -> Round:
         reason = error.message if isinstance(error, CtxkitError) else str(error).lower()
         return None, [*warnings, f"no session was archived: {reason}"]
     took = round(time.monotonic() - began, 3)
-    done = ArchiveDone(log=str(folder), sessions=sessions, copied=copied, bytes=size, failed=failed, seconds=took)
+    done = ArchiveDone(
+        log=str(folder), time="", sessions=sessions, copied=copied, bytes=size, failed=failed, seconds=took
+    )
     return done, warnings

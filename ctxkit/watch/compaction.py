@@ -1,8 +1,8 @@
 """Compacts a log in a process of its own, so that the watcher goes on meanwhile.
 
-Pipeline: `watch/watcher.py` -> `BackgroundCompaction` starts `python -m ctxkit.watch.compaction LOG STRATEGY OP`, which
-does what `ctxkit compact` does: it plans without the log's lock, and takes the lock to check the plan and append the
-op. Its output is the resulting event as JSON. It ends when its standard input does, because its watcher is gone then.
+Pipeline: `watch/watcher.py` -> `BackgroundCompaction` starts `python -m ctxkit.watch.compaction`, which does what
+`ctxkit compact` does: it plans without the log's lock, and takes the lock to check the plan and append the op. Its
+output is the resulting event, one line of JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from ctxkit.api.log import Log
 from ctxkit.core.strategies import MODEL, RULES, asks_model
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import (
+    CannotCreate,
     CoolingDown,
     CtxkitError,
     ExitCode,
@@ -46,8 +48,16 @@ BACKGROUND = 5
 UNSEEN = "the running agent does not see this: it goes on with the whole context"
 
 
+class CompactionTask(msgspec.Struct, frozen=True):
+    """The task of the process: the log, the strategy, the id of the op."""
+
+    log: str
+    strategy: str
+    op: str
+
+
 CompactionEnd = CompactionDone | CompactionFailed | CompactionSkipped
-"""The result of a compaction."""
+"""The result of a compaction. The watcher sets its `time`."""
 
 
 def strategy_of(config: Config, *, asked: bool) -> str | None:
@@ -73,15 +83,18 @@ class BackgroundCompaction:
         self._log, self._answer = str(log), b""
         here = os.path.dirname(os.path.dirname(os.path.abspath(ctxkit.__file__)))
         known = [here, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
-        self._run = subprocess.Popen(  # noqa: S603  # our own program
-            [sys.executable, "-P", "-m", "ctxkit.watch.compaction", self._log, strategy, self.op],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self._run = subprocess.Popen(
+            [sys.executable, "-P", "-m", "ctxkit.watch.compaction"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=None if env.get("CTXKIT_DEBUG") else subprocess.DEVNULL,  # a terminal shows panels
             env={**env, "PYTHONPATH": os.pathsep.join(known)}, start_new_session=True,
         )  # fmt: skip
-        assert self._run.stdout is not None, "a pipe"  # noqa: S101  # for mypy
-        self._output = self._run.stdout
+        task = dumps(msgspec.to_builtins(CompactionTask(self._log, strategy, self.op))).encode("ascii")
+        assert self._run.stdin is not None and self._run.stdout is not None, "pipes"  # noqa: S101  # for mypy
+        self._input, self._output = self._run.stdin, self._run.stdout
         os.set_blocking(self._output.fileno(), False)
+        with suppress(OSError):  # it has ended
+            self._input.write(task + b"\n")
+            self._input.flush()  # it stays open: its end tells the process that the watcher is gone
 
     def stop(self) -> None:
         """End the process: nothing is appended after this."""
@@ -94,55 +107,64 @@ class BackgroundCompaction:
             self._answer = (self._answer + piece)[-LARGEST:]
         if not ended:
             return None
-        self._run.communicate()  # closes the pipes
+        with suppress(OSError):
+            self._input.close()
+        self._output.close()
+        took = round(time.monotonic() - self._began, 3)
         try:
             found: CompactionEnd = msgspec.convert(loads(self._answer), CompactionEnd)
         except (msgspec.ValidationError, ValueError):
             text = f"the process of the compaction ended with status {self._run.returncode}"
-            found = failed(self._log, CtxkitError(text))
-        if isinstance(found, CompactionSkipped):
-            return found
-        return msgspec.structs.replace(found, seconds=round(time.monotonic() - self._began, 3))
+            found = _failed(CtxkitError(text))
+        if not isinstance(found, CompactionSkipped):
+            found = msgspec.structs.replace(found, seconds=took)
+        return msgspec.structs.replace(found, log=self._log)
 
 
-def compact(path: str, strategy: str, op_id: str) -> CompactionEnd:
+def compact(task: CompactionTask) -> CompactionEnd:
     """Compact a log as it is now, if its context is full and no call waits for its result."""
-
-    def skipped(reason: SkipReason, detail: str = "") -> CompactionSkipped:
-        return CompactionSkipped(log=path, reason=reason, detail=detail)
-
     try:
-        log = Log.open(path, tolerant=True, unsaid="none")
-        log.args, log.op_id = ARGS, op_id
+        log = Log.open(task.log, tolerant=True, unsaid="none")
+        log.args, log.op_id = ARGS, task.op
         if whose_turn(log.transcript).pending:
-            return skipped("open call")
-        op = log.compact(strategy=strategy)
+            return _skipped(task, "open call")
+        op = log.compact(strategy=task.strategy)
         done = log.compacted
         if op is None or done is None:
             full = done is None and "below the threshold" in log.said
-            return skipped("not full" if full else "nothing to condense", log.said)
+            return _skipped(task, "not full" if full else "nothing to condense", log.said)
         made = done.found
         fallback = made.op.fallback
         found = CompactionDone(
-            log=path, op=op.id, before=made.before, after=made.after, strategy=made.op.strategy or strategy,
+            log="", time="", op=op.id, before=made.before, after=made.after,
+            strategy=made.op.strategy or task.strategy, seconds=0.0,
             fallback=fallback if isinstance(fallback, str) else None, note="; ".join(log.warned) or None,
         )  # fmt: skip
         return found if log.native else _resumable(log, found)
     except CoolingDown as error:
-        return skipped("cooldown", error.message)
+        return _skipped(task, "cooldown", error.message)
     except NothingChanges as error:
-        return skipped("nothing to condense", error.message)
+        return _skipped(task, "nothing to condense", error.message)
     except CtxkitError as error:
-        return failed(path, error)
+        return _failed(error)
     except OSError as error:
-        return failed(path, WriteFailed(f"{path}: {reason_of(error)}"))
+        return _failed(WriteFailed(f"{task.log}: {reason_of(error)}"))
 
 
-def failed(path: str, error: CtxkitError) -> CompactionFailed:
-    """The end of a compaction by an error."""
+def not_started(log: Path, reason: str) -> CompactionFailed:
+    """The end of a compaction whose process could not be started."""
+    error = CannotCreate(f"its process could not be started: {reason}")
+    return msgspec.structs.replace(_failed(error), log=str(log))
+
+
+def _failed(error: CtxkitError) -> CompactionFailed:
     text = f"{error.message}; {error.hint}" if error.hint else error.message
     name = "bug" if type(error) is CtxkitError else short_name(type(error))
-    return CompactionFailed(log=path, code=int(error.code), error=name, reason=text)
+    return CompactionFailed(log="", time="", code=int(error.code), error=name, reason=text, seconds=0.0)
+
+
+def _skipped(task: CompactionTask, reason: SkipReason, detail: str = "") -> CompactionSkipped:
+    return CompactionSkipped(log="", time="", reason=reason, detail=detail)
 
 
 def _resumable(log: Log, found: CompactionDone) -> CompactionDone:
@@ -165,15 +187,15 @@ def _end_with_watcher() -> None:
 
 
 def main() -> None:
-    """Run the process."""
+    """Run the process: a task on standard input, the result on standard output."""
     os.nice(BACKGROUND)
-    path, strategy, op_id = sys.argv[1:]
+    task = msgspec.convert(loads(sys.stdin.buffer.readline()), CompactionTask)
     threading.Thread(target=_end_with_watcher, daemon=True).start()
     try:
-        with one_of_many(path):  # a bug of ours is reported like an error
-            end = compact(path, strategy, op_id)
+        with one_of_many(task.log):  # a bug of ours is reported like an error
+            end = compact(task)
     except CtxkitError as error:
-        end = failed(path, error)
+        end = _failed(error)
     sys.stdout.buffer.write(dumps(as_json(end)).encode("ascii"))
     sys.stdout.buffer.flush()
 

@@ -6,12 +6,10 @@ The JSON of an event is its fields and `event`, its name; `docs/commands/watch.m
 
 from __future__ import annotations
 
-import time
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from ctxkit.core.times import iso
 from ctxkit.measure.status import Level
 
 WaitsFor = Literal["", "user", "model", "tool"]
@@ -41,16 +39,11 @@ class LastCheckpoint(msgspec.Struct, frozen=True):
     tags: list[str]
 
 
-def moment() -> str:
-    """Now."""
-    return iso(round(time.time(), 3))
-
-
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
     """The fields of all events. `log`: its path; `time`: when it was noticed, ISO, UTC."""
 
     log: str
-    time: str = msgspec.field(default_factory=moment)
+    time: str
 
 
 class StatusChanged(Event, frozen=True, kw_only=True, tag="status.changed"):
@@ -98,7 +91,7 @@ class CompactionDone(Event, frozen=True, kw_only=True, tag="compaction.done"):
     before: int
     after: int
     strategy: str
-    seconds: float = 0.0
+    seconds: float
     fallback: str | None = None
     resume: str | None = None
     note: str | None = None
@@ -112,7 +105,7 @@ class CompactionFailed(Event, frozen=True, kw_only=True, tag="compaction.failed"
     code: int
     error: str
     reason: str
-    seconds: float = 0.0
+    seconds: float
 
 
 class CompactionSkipped(Event, frozen=True, kw_only=True, tag="compaction.skipped"):

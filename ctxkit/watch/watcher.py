@@ -18,14 +18,15 @@ from pathlib import Path
 
 import msgspec
 
-from ctxkit.errors import CannotCreate, CtxkitError, Warned, reason_of
+from ctxkit.core.times import iso
+from ctxkit.errors import CtxkitError, Warned, reason_of
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.store.folder import LOG_ENDINGS, SIDECAR, logs_of
 from ctxkit.watch import claims
 from ctxkit.watch.archiving import Archiving, Round, copy
-from ctxkit.watch.checkpointing import checkpoint
+from ctxkit.watch.checkpointing import WatchedCheckpoint, checkpoint
 from ctxkit.watch.claims import Claim, LeftNote, Note
-from ctxkit.watch.compaction import BackgroundCompaction, CompactionEnd, failed, strategy_of
+from ctxkit.watch.compaction import BackgroundCompaction, CompactionEnd, not_started, strategy_of
 from ctxkit.watch.events import (
     AnyEvent,
     ArchiveDone,
@@ -351,7 +352,7 @@ class Watcher:
         one.due = None
         if how != "removed":
             one.ask()
-        self._emit(LogReplaced(log=str(one.path), how=how))
+        self._emit(LogReplaced(log=str(one.path), time=moment(), how=how))
 
     def _read(self, one: FollowedLog) -> None:
         """Read a log: at once if only what was appended is to be read, else in the worker."""
@@ -385,7 +386,7 @@ class Watcher:
             grew = found.size != before.size or found.turns.ended != one.exchange
             new = [op for op in found.ops if op not in before.ops and op not in one.own]
         for op in new:
-            self._emit(OpFromElsewhere(log=str(one.path), op=op, name=found.ops[op]))
+            self._emit(OpFromElsewhere(log=str(one.path), time=moment(), op=op, name=found.ops[op]))
         if grew:
             self._exchange(one, found)
         one.exchange = found.turns.ended
@@ -402,7 +403,7 @@ class Watcher:
         if used is not None and not rate:
             one.rate.note(now, used)
         event = StatusChanged(
-            log=str(one.path), format=found.log.opening.format.name, model=found.status.model,
+            log=str(one.path), time=moment(), format=found.log.opening.format.name, model=found.status.model,
             used=used, limit=limit, percent=tokens.percent, level=tokens.level, messages=found.status.inside,
             per_minute=one.rate.per_minute(now), full_in=one.rate.full_in(limit, now), window=window or 0,
             marks=[mark.label or "" for mark in found.status.marks], last_op=found.last_op,
@@ -438,18 +439,25 @@ class Watcher:
         """Make the checkpoint, in the worker."""
         try:
             with one_of_many(str(one.path)):
-                made, warned = checkpoint(one.path, ended)
+                found = checkpoint(one.path)
         except (CtxkitError, OSError) as error:
             reason = error.message if isinstance(error, CtxkitError) else reason_of(error)
-            made, warned = None, [f"no checkpoint was made: {reason}"]
-        return partial(self._checkpointed, one, made, warned)
+            return partial(self._kept, one, None, [f"no checkpoint was made: {reason}"], 0.0)
+        return partial(self._kept, one, found, found.warned if found is not None else [], time.time() - ended)
 
-    def _checkpointed(self, one: FollowedLog, made: CheckpointMade | None, warned: list[str]) -> None:
+    def _kept(self, one: FollowedLog, found: WatchedCheckpoint | None, warned: list[str], took: float) -> None:
+        if found is not None:
+            kept = found.kept
+            event = CheckpointMade(
+                log=str(one.path), time=moment(), id=kept.id, label=kept.label, tags=kept.tags,
+                seconds=round(max(0.0, took), 3), over=found.over, note="; ".join(found.notes) or None,
+            )  # fmt: skip
+            self._emit(event)
         texts = [Warned(f"{one.path}: {text}", "checkpoint-failed") for text in warned]
         self._problems(f"checkpoint of {one.path}", texts, one.path)
-        if made is not None:
-            self._emit(made)
-            one.ask()
+        if found is not None and one.reading is not None:
+            one.reading.checkpoint = found.kept
+            self._tell(one)
 
     def _compact(self, one: FollowedLog) -> None:
         """Take the result of a compaction; start one if the context is full and nothing prevents it."""
@@ -470,12 +478,11 @@ class Watcher:
             return
         one.claim.note.compacting = True
         one.claim.write()  # before it is told: whoever hears of it may end this process
-        self._emit(CompactionStarted(log=str(one.path), percent=told.percent))
+        self._emit(CompactionStarted(log=str(one.path), time=moment(), percent=told.percent))
         try:
             one.compaction = BackgroundCompaction(one.path, strategy, self.env)
         except OSError as error:  # no process could be started
-            text = f"its process could not be started: {reason_of(error)}"
-            self._compacted(one, failed(str(one.path), CannotCreate(text)))
+            self._compacted(one, not_started(one.path, reason_of(error)))
             return
         one.own.add(one.compaction.op)
 
@@ -492,7 +499,7 @@ class Watcher:
         cooldown = float(one.reading.log.config["compact.cooldown"]) if one.reading is not None else 0.0
         one.compacts = time.monotonic() + (CALLED if why == "open call" else max(cooldown, one.pause))
         if not why or why != one.skipped:  # the same reason is reported once
-            self._emit(end)
+            self._emit(msgspec.structs.replace(end, time=moment()))
         one.skipped = why
         one.ask()
 
@@ -501,11 +508,10 @@ class Watcher:
         if self._wants_checkpoints(one):
             self._decided(one, one.written)()
         self._compact(one)
-        if one.compaction is not None:
+        if one.compaction is not None and one.reading is not None:
             while (end := one.compaction.end()) is None:
                 time.sleep(LOOKED)
             self._compacted(one, end)
-        if one.reading is not None:
             self._take(one, None, _tried(one.path, partial(read_on, one.reading)))
 
     def _archive(self) -> None:
@@ -527,7 +533,7 @@ class Watcher:
         self._round = None
         self._problems("archive", warnings)
         if done is not None:
-            self._emit(done)
+            self._emit(msgspec.structs.replace(done, time=moment()))
 
     # notes of watchers
 
@@ -575,6 +581,11 @@ def _tried(path: Path, reading: Callable[[], LogReading]) -> LogReading | Ctxkit
         return error
     except OSError as error:
         return CtxkitError(f"{path}: {reason_of(error)}")
+
+
+def moment() -> str:
+    """The time of an event."""
+    return iso(round(time.time(), 3))
 
 
 def _figures(event: StatusChanged) -> StatusChanged:

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from ctxkit.api.log import Log
 from ctxkit.watch.checkpointing import checkpoint
-from ctxkit.watch.events import CheckpointMade
 from tests.watch.running import answer, append, calling, log_of, result, user
-
-
-def made_of(path: Path) -> CheckpointMade | None:
-    """The event of a checkpoint that is made now; nothing goes wrong beside it."""
-    made, warned = checkpoint(path, time.time())
-    assert warned == []
-    return made
 
 
 def test_what_is_worth_one(tmp_path: Path) -> None:
     """A file that was written, a decision; once for each exchange. Talk is worth none."""
     path = log_of(tmp_path / "chat.jsonl", user("hello"), answer("hi"))
-    assert made_of(path) is None
+    assert checkpoint(path) is None
     append(path, user("write"), calling("c1", "Write", path="a.py"), result("c1", "ok"), answer("done"))
-    made = made_of(path)
-    assert made is not None and (made.tags, made.label, made.over) == (["code"], "a.py written", 0)
-    assert made_of(path) is None
+    made = checkpoint(path)
+    assert made is not None and (made.kept.tags, made.kept.label, made.over) == (["code"], "a.py written", 0)
+    assert checkpoint(path) is None
     append(path, user("which"), answer("We decided to use msgspec."))
-    made = made_of(path)
-    assert made is not None and made.tags == ["decision"]
+    made = checkpoint(path)
+    assert made is not None and made.kept.tags == ["decision"]
 
 
 def test_exchanges_that_ended_unnoticed(tmp_path: Path) -> None:
@@ -37,11 +28,11 @@ def test_exchanges_that_ended_unnoticed(tmp_path: Path) -> None:
     append(path, user("write"), calling("c1", "Write", path="a.py"), result("c1", "ok"), answer("done"))
     for i in range(4):
         append(path, user(f"question {i}"), answer("yes"))
-    made = made_of(path)
-    assert made is not None and made.label == "a.py written"
+    made = checkpoint(path)
+    assert made is not None and made.kept.label == "a.py written"
     assert Log.open(path).checkpoint(auto=True) is None  # a hook looks at two
     append(path, user("one more"), answer("yes"))
-    assert made_of(path) is None
+    assert checkpoint(path) is None
 
 
 def test_retention(tmp_path: Path) -> None:
@@ -54,9 +45,9 @@ def test_retention(tmp_path: Path) -> None:
     for i in range(4):
         row = calling(f"c{i}", "Write", path=f"{i}.py")
         append(path, user("write"), row, result(f"c{i}", "ok"), answer("done"))
-        made = made_of(path)
+        made = checkpoint(path)
         assert made is not None
-        assert (made.over, bool(made.note)) == (1, i > 1)
+        assert (made.over, bool(made.notes)) == (1, i > 1)
     labels = [head.description for head in Log.open(path).snapshots()]
     assert sorted(labels) == ["2.py written", "3.py written", "by hand 0", "by hand 1", "by hand 2"]
 
@@ -65,10 +56,10 @@ def test_the_exchange_that_goes_on(tmp_path: Path) -> None:
     """It gets its checkpoint when it has ended, and does not keep the one before it from getting its own."""
     path = log_of(tmp_path / "chat.jsonl", user("hello"), answer("hi"))
     append(path, user("write"), calling("c1", "Write", path="a.py"), result("c1", "ok"), answer("done"), user("more"))
-    made = made_of(path)
-    assert made is not None and made.label == "a.py written"
+    made = checkpoint(path)
+    assert made is not None and made.kept.label == "a.py written"
     append(path, calling("c2", "Write", path="b.py"), result("c2", "ok"))
-    assert made_of(path) is None
+    assert checkpoint(path) is None
     append(path, answer("done"))
-    made = made_of(path)
-    assert made is not None and made.label == "b.py written"
+    made = checkpoint(path)
+    assert made is not None and made.kept.label == "b.py written"

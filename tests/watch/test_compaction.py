@@ -19,6 +19,7 @@ from ctxkit.watch.compaction import (
     CompactionEnd,
     CompactionFailed,
     CompactionSkipped,
+    CompactionTask,
     compact,
     strategy_of,
 )
@@ -46,9 +47,9 @@ def ended(begun: BackgroundCompaction) -> CompactionEnd:
     return end
 
 
-def compacted(path: Path, strategy: str = "extract", op_id: str = "a1b2c3d4e5f6") -> CompactionEnd:
-    """What comes of a compaction in this process."""
-    return compact(str(path), strategy, op_id)
+def task(path: Path, strategy: str = "extract") -> CompactionTask:
+    """What the process is told."""
+    return CompactionTask(str(path), strategy, "a1b2c3d4e5f6")
 
 
 @pytest.mark.parametrize(
@@ -104,15 +105,14 @@ def test_reasons_not_to(tmp_path: Path) -> None:
     """An open call, room that is left, a moment since the last one: skipped, with the reason."""
     path = full(tmp_path / "chat.jsonl")
     append(path, user("go"), calling("c1", "Bash", command="make"))
-    end = compacted(path)
-    assert isinstance(end, CompactionSkipped) and (end.log, end.reason) == (str(path), "open call")
+    assert compact(task(path)) == CompactionSkipped(log="", time="", reason="open call")
     path = full(tmp_path / "room" / "chat.jsonl", 2)
-    end = compacted(path)
+    end = compact(task(path))
     assert isinstance(end, CompactionSkipped) and end.reason == "not full"
     path = full(tmp_path / "again" / "chat.jsonl")
-    assert isinstance(compacted(path), CompactionDone)
+    assert isinstance(compact(task(path)), CompactionDone)
     append(path, *(user(f"more {i} " + "word " * 300) for i in range(12)))
-    end = compacted(path, op_id="b1b2c3d4e5f6")
+    end = compact(CompactionTask(str(path), "extract", "b1b2c3d4e5f6"))
     assert isinstance(end, CompactionSkipped) and end.reason == "cooldown"
 
 
@@ -121,17 +121,17 @@ def test_what_went_wrong_beside_it_is_in_its_note(tmp_path: Path) -> None:
     path = full(tmp_path / "chat.jsonl")
     (tmp_path / "chat.jsonl.ctxkit").mkdir()
     (tmp_path / "chat.jsonl.ctxkit/snapshots").write_text("a file")
-    end = compacted(path)
+    end = compact(task(path))
     assert isinstance(end, CompactionDone) and "no checkpoint was made" in (end.note or "")
 
 
 def test_failures_have_reasons(tmp_path: Path) -> None:
     """No model is named: refused, with what to do. The log is gone: so is its compaction."""
     path = full(tmp_path / "chat.jsonl")
-    end = compacted(path, "llm")
+    end = compact(task(path, "llm"))
     assert isinstance(end, CompactionFailed)
     assert (end.code, "compact.model" in end.reason) == (ExitCode.CONFIG, True)
-    end = compacted(tmp_path / "none.jsonl")
+    end = compact(task(tmp_path / "none.jsonl"))
     assert isinstance(end, CompactionFailed) and end.code == ExitCode.NO_LOG
 
 
@@ -161,7 +161,7 @@ def test_a_log_of_another_program(tmp_path: Path) -> None:
         rows += [claude.user(f"q{i} " + f"word{i} " * 80), claude.says(f"a{i} " + f"reply{i} " * 80, used=300 * i)]
     path = log_of(tmp_path / "5e55e551-0000-4000-8000-000000000001.jsonl", *rows)
     before = path.read_bytes()
-    end = compacted(path)
+    end = compact(task(path))
     assert isinstance(end, CompactionDone)
     assert (end.note, path.read_bytes()) == (UNSEEN, before)
     assert end.resume is not None and "claude --resume " in end.resume

@@ -138,10 +138,10 @@ def test_a_checkpoint_that_fails(
     path = log_of(tmp_path / "chat.jsonl", user("hello"))
     fails = [False]
 
-    def made(path: Path, ended: float) -> tuple[CheckpointMade | None, list[str]]:
+    def made(path: Path) -> checkpointing.WatchedCheckpoint | None:
         if fails[0]:
             raise OSError(28, "No space left on device")
-        return checkpointing.checkpoint(path, ended)
+        return checkpointing.checkpoint(path)
 
     monkeypatch.setattr(watcher, "checkpoint", made)
     one = watched(path, checkpoints=True)
