@@ -1,12 +1,12 @@
 """Archives the agents' sessions while logs are watched, because agents delete old ones.
 
-Pipeline: `watch/watcher.py` starts a round once a period -> `search/archive.py`.
+Pipeline: `watch/watcher.py` starts it in a thread of its own, once a period -> `search/archive.py`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,15 +38,8 @@ def _archived(folder: Path, env: Mapping[str, str]) -> Iterator[Archived]:
         yield from archive(folder, env)
 
 
-Round = Generator[None, None, tuple[ArchiveDone | None, list[str]]]
-"""Stops after each file, so that other work can be done meanwhile.
-
-Returns the event (without its time; None if the archive cannot be written to) and warnings.
-"""
-
-
-def copy(folder: Path, env: Mapping[str, str]) -> Round:
-    """Copy what is new."""
+def copy(folder: Path, env: Mapping[str, str]) -> tuple[ArchiveDone | None, list[str]]:
+    """Copy what is new; returns the event (without its time; None if the archive cannot be written to) and warnings."""
     began, warnings = time.monotonic(), []
     sessions = copied = size = failed = 0
     try:
@@ -59,7 +52,6 @@ def copy(folder: Path, env: Mapping[str, str]) -> Round:
             elif one.item.session:
                 sessions += 1
                 copied += one.difference.change != "same"
-            yield
     except (ArchiveFailed, Locked) as error:
         return None, [*warnings, f"not all sessions were archived: {error.message}"]
     except (CtxkitError, OSError) as error:

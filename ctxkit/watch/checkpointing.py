@@ -1,6 +1,6 @@
 """Makes a checkpoint of a finished exchange in which a file was written, an error was solved or something was decided.
 
-Pipeline: `watch/watcher.py` calls it in its worker when an exchange has ended -> `snapshots/triggers.py`
+Pipeline: `watch/watcher.py` calls it in a thread of its own when an exchange has ended -> `snapshots/triggers.py`
 decides -> the sidecar of the log.
 """
 
@@ -14,7 +14,7 @@ from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.retention import over_bound
 from ctxkit.snapshots.triggers import by_itself
 from ctxkit.watch.events import LastCheckpoint
-from ctxkit.watch.turns import whose_turn
+from ctxkit.watch.full_reading import whose_turn
 
 ALSO = ("decision",)
 """Triggers besides code and solved errors."""

@@ -19,12 +19,11 @@ import msgspec
 
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.times import iso
-from ctxkit.errors import CtxkitError
 from ctxkit.store.opening import above_standard, close
 from ctxkit.store.private import make_private, user_state
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshot_files import Snapshots
-from ctxkit.watch.events import EndedAbnormally, LastCheckpoint
+from ctxkit.watch.events import EndedAbnormally
+from ctxkit.watch.full_reading import newest_checkpoint
 from ctxkit.watch.processes import Holder, holders, start_of
 
 AGE = 24 * 3600.0
@@ -205,17 +204,6 @@ def abnormal_end(left: LeftNote) -> EndedAbnormally:
         log=note.log, time=iso(int(time.time())), at=iso(int(note.noted)), pid=note.pid, compacting=note.compacting,
         at_work=left.why, checkpoint=newest_checkpoint(Sidecar(path, None)), remedy=remedy(note.log),
     )  # fmt: skip
-
-
-def newest_checkpoint(sidecar: Sidecar | None) -> LastCheckpoint | None:
-    """The newest checkpoint beside a log; None if there is none, or the folder cannot be read."""
-    if sidecar is None:
-        return None
-    try:
-        heads = [one.head for one in Snapshots(sidecar).checkpoints()[:1]]
-    except CtxkitError:
-        return None  # `check` tells what is wrong with the folder
-    return next((LastCheckpoint(h.short, h.timestamp, h.description, h.tags) for h in heads if h is not None), None)
 
 
 def remedy(log: str) -> str:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.resumed import note
 from ctxkit.settings.config import Config
 from ctxkit.watch.events import CompactionDone, CompactionFailed, CompactionSkipped, SkipReason, as_json
-from ctxkit.watch.turns import whose_turn
+from ctxkit.watch.full_reading import whose_turn
 
 ARGS = ("watch", "--compact")
 """The arguments that the op records."""
@@ -75,12 +75,17 @@ def strategy_of(config: Config, *, asked: bool) -> str | None:
 
 
 class BackgroundCompaction:
-    """A running compaction of one log. Raises OSError if no process can be started."""
+    """A running compaction of one log. `ended` is called in another thread with the result.
 
-    def __init__(self, log: Path, strategy: str, env: Mapping[str, str]) -> None:
+    Raises OSError, RuntimeError if no process or no thread can be started.
+    """
+
+    def __init__(
+        self, log: Path, strategy: str, ended: Callable[[CompactionEnd], None], env: Mapping[str, str]
+    ) -> None:
         self.op = new_id()
-        self._began = time.monotonic()
-        self._log, self._answer = str(log), b""
+        self.began = time.monotonic()
+        self._log = str(log)
         here = os.path.dirname(os.path.dirname(os.path.abspath(ctxkit.__file__)))
         known = [here, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
         self._run = subprocess.Popen(
@@ -89,36 +94,37 @@ class BackgroundCompaction:
             env={**env, "PYTHONPATH": os.pathsep.join(known)}, start_new_session=True,
         )  # fmt: skip
         task = dumps(msgspec.to_builtins(CompactionTask(self._log, strategy, self.op))).encode("ascii")
-        assert self._run.stdin is not None and self._run.stdout is not None, "pipes"  # noqa: S101  # for mypy
-        self._input, self._output = self._run.stdin, self._run.stdout
-        os.set_blocking(self._output.fileno(), False)
-        with suppress(OSError):  # it has ended
-            self._input.write(task + b"\n")
-            self._input.flush()  # it stays open: its end tells the process that the watcher is gone
+        self._thread = threading.Thread(target=self._wait, args=(task, ended), daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """End the process: nothing is appended after this."""
         self._run.terminate()
 
-    def end(self) -> CompactionEnd | None:
-        """The result; None as long as the process runs."""
-        ended = self._run.poll() is not None
-        while piece := self._output.read(LARGEST):  # also before the end: a pipe that is full would stop it
-            self._answer = (self._answer + piece)[-LARGEST:]
-        if not ended:
-            return None
+    def join(self) -> None:
+        """Wait for the end."""
+        self._thread.join()
+
+    def _wait(self, task: bytes, ended: Callable[[CompactionEnd], None]) -> None:
+        pipe, said = self._run.stdin, self._run.stdout
+        assert pipe is not None and said is not None, "pipes"  # noqa: S101  # for mypy
+        with suppress(OSError):  # it has ended
+            pipe.write(task + b"\n")
+            pipe.flush()
+        answer = said.read()  # standard input stays open until then: its end tells that the watcher is gone
+        self._run.wait()
         with suppress(OSError):
-            self._input.close()
-        self._output.close()
-        took = round(time.monotonic() - self._began, 3)
+            pipe.close()
+        said.close()
+        took = round(time.monotonic() - self.began, 3)
         try:
-            found: CompactionEnd = msgspec.convert(loads(self._answer), CompactionEnd)
+            found = msgspec.convert(loads(answer[-LARGEST:]), CompactionEnd)
         except (msgspec.ValidationError, ValueError):
             text = f"the process of the compaction ended with status {self._run.returncode}"
             found = _failed(CtxkitError(text))
         if not isinstance(found, CompactionSkipped):
             found = msgspec.structs.replace(found, seconds=took)
-        return msgspec.structs.replace(found, log=self._log)
+        ended(msgspec.structs.replace(found, log=self._log))
 
 
 def compact(task: CompactionTask) -> CompactionEnd:

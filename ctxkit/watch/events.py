@@ -49,8 +49,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
 class StatusChanged(Event, frozen=True, kw_only=True, tag="status.changed"):
     """The figures of a log. `used`, `limit`: tokens; `percent`: of the limit; `level`: its colour in `status`.
 
-    `counted`: they are those of `ctxkit status`, which is always so. `messages`: in the context. `per_minute`: tokens
-    per minute lately; `full_in`: seconds until the limit at this rate.
+    `counted`: the figures are those of `ctxkit status`; else they include an estimate of what was appended since.
+    `messages`: in the context. `per_minute`: tokens per minute lately; `full_in`: seconds until the limit at this rate.
     `window`: seconds, 0 for none. `marks`: labels, oldest first, "" for a mark without one. `tools`: tools whose calls
     have no result. `lag`: seconds from the newest write to this event. Unknown values are None.
     """
@@ -61,7 +61,7 @@ class StatusChanged(Event, frozen=True, kw_only=True, tag="status.changed"):
     limit: int | None
     percent: float | None
     level: Level | None
-    counted: bool = True
+    counted: bool
     messages: int
     per_minute: int | None = None
     full_in: int | None = None

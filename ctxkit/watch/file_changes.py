@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 STEP, DEBOUNCE = 10, 40
@@ -25,6 +26,8 @@ class FileChanges:
         self._put, self._failed = put, failed
         self._stop = threading.Event()
         self._following: tuple[tuple[Identity, ...], bool] = (), False
+        self.began = time.monotonic()
+        """When the folders were followed that are followed now."""
 
     def follow(self, folders: Sequence[str], *, below: bool) -> None:
         """From now on, follow these folders, and with `below` all folders in them.
@@ -35,7 +38,7 @@ class FileChanges:
         if wanted == self._following:
             return
         self._stop.set()
-        self._following, self._stop = wanted, threading.Event()
+        self._following, self._stop, self.began = wanted, threading.Event(), time.monotonic()
         if wanted[0]:
             paths = tuple(path for path, _, _ in wanted[0])
             threading.Thread(target=self._run, args=(paths, below, self._stop), daemon=True).start()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import queue
 from pathlib import Path
 
 import pytest
@@ -40,13 +40,6 @@ def full(path: Path, exchanges: int = 12) -> Path:
     return log_of(path, *rows)
 
 
-def ended(begun: BackgroundCompaction) -> CompactionEnd:
-    """The result, which is waited for."""
-    while (end := begun.end()) is None:
-        time.sleep(0.02)
-    return end
-
-
 def task(path: Path, strategy: str = "extract") -> CompactionTask:
     """What the process is told."""
     return CompactionTask(str(path), strategy, "a1b2c3d4e5f6")
@@ -77,25 +70,30 @@ def test_a_cloned_folder_asks_no_model(tmp_path: Path) -> None:
 
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
-    """The op has the id that was known before."""
+    """The op has the id that was known before; what came of it is told once."""
     path = full(tmp_path / "chat.jsonl")
-    begun = BackgroundCompaction(path, "extract", os.environ)
-    end = ended(begun)
+    told: queue.Queue[CompactionEnd] = queue.Queue()
+    begun = BackgroundCompaction(path, "extract", told.put, os.environ)
+    begun.join()
+    [end] = [told.get_nowait()]
     assert isinstance(end, CompactionDone)
     assert (end.op, end.log, end.strategy, end.fallback, end.resume) == (begun.op, str(path), "extract", None, None)
     assert end.before > end.after and end.seconds > 0
     entries = Log.open(path).ledger.entries
     assert [(one.id, one.name) for one in entries] == [(begun.op, "compact")]
     assert entries[0].body["by"]["args"] == ["watch", "--compact"]
+    assert told.empty()
 
 
 def test_a_process_that_is_ended(tmp_path: Path) -> None:
     """Nothing is appended, and that is a failure with a reason."""
     path = full(tmp_path / "chat.jsonl", 200)
     before = path.read_bytes()
-    begun = BackgroundCompaction(path, "extract", os.environ)
+    told: queue.Queue[CompactionEnd] = queue.Queue()
+    begun = BackgroundCompaction(path, "extract", told.put, os.environ)
     begun.stop()
-    end = ended(begun)
+    begun.join()
+    end = told.get_nowait()
     assert isinstance(end, CompactionFailed)
     assert (end.code, "ended with status -15" in end.reason) == (ExitCode.BUG, True)
     assert path.read_bytes() == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.messages import Message
-from ctxkit.watch.turns import turns_of
+from ctxkit.watch.turns import Turns
 
 ASKED = Message(1, 0, 0, "user", opens=True)
 SAID = Message(2, 0, 0, "assistant")
@@ -33,7 +33,9 @@ BOTH = Message(5, 0, 0, "user", results=("a", "b"))
 )
 def test_whose_turn(messages: tuple[Message, ...], waits: str, tools: list[str]) -> None:
     """The newest messages tell who is waited for; a call without a result comes first."""
-    turns = turns_of(messages)
+    turns = Turns()
+    for message in messages:
+        turns.take([message])
     assert (turns.waits_for, turns.tools) == (waits, tools)
 
 
@@ -56,5 +58,9 @@ FIRST, SECOND = Message(1, 10, 0, "user", opens=True), Message(3, 30, 0, "user",
     ],
 )
 def test_the_last_exchange_that_ended(messages: tuple[Message, ...], ended: int | None) -> None:
-    """By words of the model without an open call, or because the next one began."""
-    assert turns_of(messages).ended == ended
+    """Whether its end and the next beginning are read at once or one by one."""
+    at_once, turns = Turns(), Turns()
+    at_once.take(messages)
+    for message in messages:
+        turns.take([message])
+    assert at_once.ended == turns.ended == ended

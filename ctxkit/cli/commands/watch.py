@@ -19,7 +19,6 @@ from ctxkit.cli.terminal.event_log import DONE, OPEN_CALL, Kind, path_digest
 from ctxkit.cli.terminal.style import WARNING, Line, Styled
 from ctxkit.cli.terminal.watch_view import Screen
 from ctxkit.errors import CoolingDown, CtxkitError, ExitCode, NothingChanges, NothingMatched, Usage, short_name
-from ctxkit.measure import token_log
 from ctxkit.search.archive import refuse_home
 from ctxkit.store.opening import require_file
 from ctxkit.watch.archiving import Archiving
@@ -206,7 +205,7 @@ class _Printer:
         one = self.watcher.followed.get(os.path.abspath(log)) if self.watcher is not None else None
         if one is None:
             return None
-        return path_digest(log) if one.reading is None else token_log.fingerprint(one.reading.log)
+        return path_digest(log) if one.reading is None else one.reading.digest
 
     def leave(self) -> None:
         """Other programs wrote on the terminal."""
