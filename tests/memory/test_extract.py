@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
+from ctxkit.cut.summarize.state_header import asked
 from ctxkit.cut.units.pasted import typed
 from ctxkit.cut.units.text_segments import SegmentKind, all_pieces
 from ctxkit.memory.decisions import NEWEST
@@ -187,6 +188,8 @@ def test_real_sessions(path: Path) -> None:
         if note.kind == "decision":
             number = int(note.sources[0].n)
             pieces = all_pieces([(n, log.recorded(n)) for n in range(1, number + 1)])
-            said = [typed(one.text) for one in pieces if one.name == number and one.kind == SegmentKind.USER]
+            mine = [one for one in pieces if one.name == number]
+            said = [typed(one.text) for one in mine if one.kind == SegmentKind.USER]
+            said += [asked(one) for one in mine if one.kind == SegmentKind.NOTICE]  # arguments of a command
             answer = note.text.rpartition(" = ")[2]
             assert any(len(text.strip()) <= TYPED and answer in plain(text) for text in said)
