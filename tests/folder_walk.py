@@ -299,8 +299,8 @@ def wrong(line: str, kind: str, without: Seen, found: Seen) -> list[str]:
 
 
 def _unnamed(path: str) -> str:
-    """A path without the id of a snapshot, which is made of its content."""
-    return re.sub(r"-[0-9a-f]{8}\.json$", ".json", path)
+    """A path without the id of a snapshot, and without the partition of a dataset: both are made of the content."""
+    return re.sub(r"-[0-9a-f]{8}\.json$", ".json", re.sub(r"/month=[^/]*(?:/source=[^/]*)?", "", path))
 
 
 def told(seen: Seen) -> str:
