@@ -446,7 +446,7 @@ CASES = [
     Case("edit", lambda w: ["edit", str(w.log)]),
     Case("edit, a session", lambda w: ["edit", str(w.log)], content=FOREIGN),
     Case("checkpoint", lambda w: ["snapshot", str(w.log), "--light", "-m", "kept"]),
-    Case("checkpoint --auto", lambda w: ["snapshot", str(w.log), "--auto"], content=FOREIGN),
+    Case("snapshot --auto", lambda w: ["snapshot", str(w.log), "--auto"], content=FOREIGN),
     Case("restore a checkpoint", lambda w: ["restore", str(w.log), "kept", "--replace"], _pinned),
     Case("clear", lambda w: ["clear", str(w.log)]),
     Case("snapshots --rm", lambda w: ["snapshots", str(w.log), "--rm", "a", "b"], _keep("a", "b", "c"), _left),
