@@ -66,7 +66,7 @@ TRIES = 4
 NEAR, GRAIN = 0.004, 24
 """How far below the goal a result may be: a share of the tokens of all messages, or GRAIN tokens if that is more."""
 LANDING = 0.03
-"""How far below the goal a summary may leave the context, as a share of all messages, before shortened messages alone
+"""How far below the goal a summary may leave the context, as a share of what may go, before shortened messages alone
 may take its place: they land nearer, and tell less. Within 3 points a target counts as met.
 """
 
@@ -141,7 +141,7 @@ class CompactionOutcome(msgspec.Struct, frozen=True):
     @property
     def is_near(self) -> bool:
         """Whether the goal is reached, and hardly less than it is left."""
-        return 0 <= self.goal - self.after <= LANDING * self.before
+        return 0 <= self.goal - self.after <= LANDING * self.made_by.loose
 
     def is_nearer(self, other: CompactionOutcome) -> bool:
         """Whether this is nearer to the goal than `other`. A result that reaches the goal is preferred."""
